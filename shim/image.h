@@ -1,0 +1,51 @@
+/*
+ * image.h - code images: how long one is without reading past it, what a device would run of it,
+ * and a copy that is hashed and stored later by the drain thread.
+ */
+#ifndef KBN_SHIM_IMAGE_H
+#define KBN_SHIM_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kbn_trace.h"
+
+struct kbn_image_source {
+	const void *data;               /* what the program gave the driver; NULL when only path is known */
+	size_t bytes_hint;              /* known size (linker output, file), 0 = find out from the image */
+	enum kbn_image_origin origin;
+	const char *path;               /* file loads, else NULL */
+	unsigned jit_options;
+	const uint32_t *jit_option;     /* CUjit_option values ... */
+	void *const *jit_value;         /* ... and their values (low 32 bits are recorded) */
+};
+
+/*
+ * Capture an image after the driver accepted it. Copies what the devices of this process may run
+ * (fat binary: the best entry per compute capability in `sms`, still compressed; cubin and PTX:
+ * whole), queues the copy and writes the IMAGE record. Returns the image id (> 0), or 0 when even
+ * that failed. An unreadable or unknown image gets an id and a STORED record with the reason.
+ */
+uint32_t kbn_image_capture(const struct kbn_image_source *source, const int *sms, int sm_count);
+
+/*
+ * Hash and store queued copies until none is left or `deadline_ns` (kbn_now_ns clock) passes.
+ * Returns how many are still queued. Drain thread, or exit handler after it has stopped.
+ */
+unsigned kbn_image_store_queued(uint64_t deadline_ns);
+
+/*
+ * The bytes of an image in memory: its kind and exact length, never reading beyond what its own
+ * headers promise. 0, or -1 for an unknown or damaged image. Exposed for tests and fuzzing.
+ */
+int kbn_image_extent(const void *data, size_t limit, enum kbn_image_kind *kind, size_t *bytes);
+
+/*
+ * Index of the best entry of a fat binary container for an SM (90 for 9.0): same major and highest
+ * minor not above; `a` only on exactly that SM, `f` in the family; then the highest PTX not above.
+ * Returns the byte offset of the entry header within the container, or -1 when none fits.
+ */
+long kbn_image_select(const uint8_t *container, size_t bytes, int sm);
+
+#endif
