@@ -9,6 +9,7 @@
 #ifndef KBN_ENV_H
 #define KBN_ENV_H
 
+/* clang-format off */
 #define KBN_ENV_TABLE(X)                                                                                               \
 	X(SWITCH,    "KBN",           "",           "on|off",  "on",       "off: load but record nothing")                   \
 	X(OUT,       "KBN_OUT",       "-o",         "DIR",     "kbn-%j",   "run directory; %h host, %p pid, %r rank, %j job (pid when there is no launcher), %t start time") \
@@ -36,5 +37,6 @@ enum kbn_env {
 #undef KBN_ENV_ID
 	KBN_ENV_N
 };
+/* clang-format on */
 
 #endif

@@ -24,19 +24,19 @@
 #define KBN_SLOTS_MAGIC  0x31544c534e424bull /* "KBNSLT1" */
 #define KBN_SKETCH_MAGIC 0x31544b534e424bull /* "KBNSKT1" */
 
-#define KBN_CODE_DIR     "code"
-#define KBN_PROC_PREFIX  "proc-"
-#define KBN_LOG_FILE     "log.kbn"
-#define KBN_SLOTS_FILE   "slots.kbn"
-#define KBN_SKETCH_FILE  "sketch.kbn"
+#define KBN_CODE_DIR    "code"
+#define KBN_PROC_PREFIX "proc-"
+#define KBN_LOG_FILE    "log.kbn"
+#define KBN_SLOTS_FILE  "slots.kbn"
+#define KBN_SKETCH_FILE "sketch.kbn"
 
 /* Every file begins with this header; it is complete before the file gets its name. */
 struct kbn_file_header {
 	uint64_t magic;
-	uint32_t version;       /* KBN_TRACE_VERSION */
-	uint32_t endian;        /* KBN_ENDIAN_MARK */
-	uint32_t header_bytes;  /* offset of the first record, slot or sketch */
-	uint32_t unit_bytes;    /* bytes of one slot or sketch; 8 (alignment) for the log */
+	uint32_t version;      /* KBN_TRACE_VERSION */
+	uint32_t endian;       /* KBN_ENDIAN_MARK */
+	uint32_t header_bytes; /* offset of the first record, slot or sketch */
+	uint32_t unit_bytes;   /* bytes of one slot or sketch; 8 (alignment) for the log */
 	uint32_t pid;
 	uint32_t reserved;
 	uint64_t start_unix_ns; /* CLOCK_REALTIME at start; the same in the three files */
@@ -60,16 +60,16 @@ struct kbn_rec {
 _Static_assert(sizeof(struct kbn_rec) == 16, "record header");
 
 enum kbn_rec_kind {
-	KBN_REC_PROCESS = 1,  /* struct kbn_rec_process + strings */
-	KBN_REC_DEVICE = 2,   /* struct kbn_rec_device + attributes */
-	KBN_REC_CONTEXT = 3,  /* struct kbn_rec_context */
-	KBN_REC_IMAGE = 4,    /* struct kbn_rec_image + path + JIT options; written at load */
-	KBN_REC_STORED = 5,   /* struct kbn_rec_stored + reason; written when the bytes are kept */
-	KBN_REC_KERNEL = 6,   /* struct kbn_rec_kernel + parameters + name */
-	KBN_REC_PARAMS = 7,   /* struct kbn_rec_params + bytes + allocations */
-	KBN_REC_GRAPH = 8,    /* struct kbn_rec_graph + nodes */
-	KBN_REC_NOTE = 9,     /* struct kbn_rec_note + text */
-	KBN_REC_END = 10,     /* struct kbn_rec_end; absent when the process was killed */
+	KBN_REC_PROCESS = 1, /* struct kbn_rec_process + strings */
+	KBN_REC_DEVICE = 2,  /* struct kbn_rec_device + attributes */
+	KBN_REC_CONTEXT = 3, /* struct kbn_rec_context */
+	KBN_REC_IMAGE = 4,   /* struct kbn_rec_image + path + JIT options; written at load */
+	KBN_REC_STORED = 5,  /* struct kbn_rec_stored + reason; written when the bytes are kept */
+	KBN_REC_KERNEL = 6,  /* struct kbn_rec_kernel + parameters + name */
+	KBN_REC_PARAMS = 7,  /* struct kbn_rec_params + bytes + allocations */
+	KBN_REC_GRAPH = 8,   /* struct kbn_rec_graph + nodes */
+	KBN_REC_NOTE = 9,    /* struct kbn_rec_note + text */
+	KBN_REC_END = 10,    /* struct kbn_rec_end; absent when the process was killed */
 };
 
 /*
@@ -80,22 +80,22 @@ struct kbn_rec_process {
 	uint32_t pid, ppid;
 	int32_t rank, world, local_rank; /* -1 = not known */
 	uint32_t argc;
-	uint32_t strings;        /* arguments + environment entries */
-	uint32_t driver_api;     /* cuDriverGetVersion: 13000 */
-	char host[64];           /* NUL-padded */
-	char driver[32];         /* "580.159.04" or "" */
-	char foreign[64];        /* name of another profiler found in the process, "" = none */
+	uint32_t strings;    /* arguments + environment entries */
+	uint32_t driver_api; /* cuDriverGetVersion: 13000 */
+	char host[64];       /* NUL-padded */
+	char driver[32];     /* "580.159.04" or "" */
+	char foreign[64];    /* name of another profiler found in the process, "" = none */
 	uint64_t start_unix_ns;
 };
 _Static_assert(sizeof(struct kbn_rec_process) == 200, "process record");
 
 /* DEVICE: followed by `attributes` pairs {int32_t CUdevice_attribute, int32_t value}. */
 struct kbn_rec_device {
-	uint32_t device;     /* our id: 0, 1, ... in order of first use */
-	int32_t ordinal;     /* driver ordinal in this process */
+	uint32_t device; /* our id: 0, 1, ... in order of first use */
+	int32_t ordinal; /* driver ordinal in this process */
 	uint8_t uuid[16];
-	char name[96];       /* cuDeviceGetName, NUL-padded */
-	char mig[64];        /* MIG identity, "" = none */
+	char name[96]; /* cuDeviceGetName, NUL-padded */
+	char mig[64];  /* MIG identity, "" = none */
 	uint64_t total_bytes;
 	uint32_t attributes;
 	uint32_t reserved;
@@ -128,14 +128,14 @@ enum kbn_image_kind {
 
 /* IMAGE: followed by path_bytes of path (no NUL), then jit_options pairs {uint32_t CUjit_option, uint32_t value}. */
 struct kbn_rec_image {
-	uint32_t image;       /* our id, never reused */
-	uint16_t origin;      /* enum kbn_image_origin */
-	uint16_t kind;        /* enum kbn_image_kind */
-	uint32_t sm;          /* SM number of the chosen entry, 90; 0 = not known. PTX: its target */
+	uint32_t image;  /* our id, never reused */
+	uint16_t origin; /* enum kbn_image_origin */
+	uint16_t kind;   /* enum kbn_image_kind */
+	uint32_t sm;     /* SM number of the chosen entry, 90; 0 = not known. PTX: its target */
 	uint32_t path_bytes;
 	uint32_t jit_options;
 	uint32_t reserved;
-	uint64_t bytes;       /* size of the whole image as the program gave it */
+	uint64_t bytes; /* size of the whole image as the program gave it */
 };
 _Static_assert(sizeof(struct kbn_rec_image) == 32, "image record");
 
@@ -153,14 +153,14 @@ _Static_assert(sizeof(struct kbn_rec_stored) == 32, "stored record");
  * Followed by `params` pairs {uint32_t offset, uint32_t bytes}, then name_bytes of mangled name.
  */
 struct kbn_rec_kernel {
-	uint32_t kernel;  /* our id, never reused, > 0 */
-	uint32_t image;   /* 0 = code not seen */
+	uint32_t kernel; /* our id, never reused, > 0 */
+	uint32_t image;  /* 0 = code not seen */
 	int32_t registers, static_smem_bytes, local_bytes, const_bytes;
 	int32_t max_threads, binary_version, ptx_version, max_dyn_smem_bytes, carveout;
 	int32_t cluster[3]; /* compiled-in cluster shape, 0 = none */
 	uint32_t params;
 	uint32_t name_bytes;
-	uint32_t flags;   /* KBN_KERNEL_* */
+	uint32_t flags; /* KBN_KERNEL_* */
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct kbn_rec_kernel) == 72, "kernel record");
@@ -174,9 +174,9 @@ _Static_assert(sizeof(struct kbn_rec_kernel) == 72, "kernel record");
  */
 struct kbn_rec_params {
 	uint32_t kernel;
-	uint32_t slot;        /* index in slots.kbn */
-	uint64_t launch;      /* 0-based number of the launch in its slot */
-	uint64_t mono_ns;     /* since start_mono_ns */
+	uint32_t slot;    /* index in slots.kbn */
+	uint64_t launch;  /* 0-based number of the launch in its slot */
+	uint64_t mono_ns; /* since start_mono_ns */
 	uint32_t bytes;
 	uint32_t allocations;
 	uint32_t pieces;
@@ -236,9 +236,9 @@ struct kbn_rec_note {
 };
 
 struct kbn_rec_end {
-	uint64_t mono_ns;      /* duration of the recording */
-	uint32_t unfinished;   /* event pairs still open when the data was sealed */
-	uint32_t images_lost;  /* images not stored before the deadline */
+	uint64_t mono_ns;     /* duration of the recording */
+	uint32_t unfinished;  /* event pairs still open when the data was sealed */
+	uint32_t images_lost; /* images not stored before the deadline */
 };
 
 /* ---------------------------------------------------------------- slots.kbn */
@@ -251,13 +251,13 @@ struct kbn_rec_end {
  */
 struct kbn_slots_header {
 	struct kbn_file_header file;
-	uint64_t heartbeat_ns;   /* last time the drain thread was seen, since start_mono_ns */
-	uint32_t state;          /* enum kbn_state */
-	uint32_t slot_cap;       /* most launch slots before overflow */
-	uint64_t slots;          /* slots handed out so far; a reader walks to the first free kind */
-	uint64_t sketches;       /* sketches handed out so far */
-	uint64_t dropped;        /* launches that no slot could take (also part of `seen`) */
-	uint64_t gates;          /* gates shut */
+	uint64_t heartbeat_ns; /* last time the drain thread was seen, since start_mono_ns */
+	uint32_t state;        /* enum kbn_state */
+	uint32_t slot_cap;     /* most launch slots before overflow */
+	uint64_t slots;    /* slots handed out so far; those whose kind is still free are skipped */
+	uint64_t sketches; /* sketches handed out so far */
+	uint64_t dropped;  /* launches that no slot could take (also part of `seen`) */
+	uint64_t gates;    /* gates shut */
 	uint64_t gate_deadlines; /* of these opened by the deadline */
 	uint64_t self_ns;        /* host time spent in the timing of sampled launches */
 	uint64_t log_dropped;    /* records that did not fit in the log */
@@ -267,13 +267,23 @@ struct kbn_slots_header {
 };
 _Static_assert(sizeof(struct kbn_slots_header) == KBN_SLOTS_HEADER_BYTES, "slots header");
 
-enum kbn_state { KBN_RUNNING = 0, KBN_SEALED = 1, KBN_STOPPED = 2 /* recording turned itself off */ };
-enum kbn_timing { KBN_TIMING_OFF = 0, KBN_TIMING_EVENTS = 1, KBN_TIMING_CUPTI = 2, KBN_TIMING_AUTO = 3 };
+enum kbn_state {
+	KBN_RUNNING = 0,
+	KBN_SEALED = 1,
+	KBN_STOPPED = 2 /* recording turned itself off */
+};
+enum kbn_timing {
+	KBN_TIMING_OFF = 0,
+	KBN_TIMING_EVENTS = 1,
+	KBN_TIMING_CUPTI = 2,
+	KBN_TIMING_AUTO = 3
+};
 
 enum kbn_slot_kind {
 	KBN_SLOT_FREE = 0,   /* end of the used part */
 	KBN_SLOT_LAUNCH = 1, /* struct kbn_slot: one kernel shape as launched by one thread */
-	KBN_SLOT_GRAPH = 2,  /* struct kbn_slot: one graph version as launched by one thread; kernel = graph id */
+	KBN_SLOT_GRAPH =
+		2, /* struct kbn_slot: one graph version as launched by one thread; kernel = graph id */
 	KBN_SLOT_THREAD = 3, /* struct kbn_thread_slot */
 };
 
@@ -281,8 +291,8 @@ enum kbn_slot_kind {
 #define KBN_SLOT_PDL         2u /* launched with a programmatic attribute */
 #define KBN_SLOT_OVERFLOW    4u /* takes all shapes of `kernel` past the cap; geometry is 0 */
 
-#define KBN_EARLY 6         /* timed launches kept one by one */
-#define KBN_WARMUP 3        /* launches 0..2 of a shape are warm-up: never in sum, min, max, sketch */
+#define KBN_EARLY       6 /* timed launches kept one by one */
+#define KBN_WARMUP      3 /* launches 0..2 of a shape are warm-up: never in sum, min, max, sketch */
 #define KBN_EARLY_PLAIN 0x80000000u /* in kbn_early.launch: timed by a plain pair */
 
 struct kbn_early {
@@ -318,17 +328,17 @@ struct kbn_slot {
 	uint64_t launch_reserved2[2];
 
 	uint32_t time_seq;
-	uint32_t sketch;   /* index in sketch.kbn + 1, 0 = none */
-	uint64_t gated;    /* good times from gated pairs, warm-up included */
-	uint64_t plain;    /* good times from plain pairs, warm-up included */
-	uint64_t starved;  /* pairs that measured the host, not the kernel: never published */
-	uint64_t lost;     /* pairs whose events failed or whose context ended */
-	uint64_t sum_ns;   /* raw event time of good samples without warm-up */
+	uint32_t sketch;  /* index in sketch.kbn + 1, 0 = none */
+	uint64_t gated;   /* good times from gated pairs, warm-up included */
+	uint64_t plain;   /* good times from plain pairs, warm-up included */
+	uint64_t starved; /* pairs that measured the host, not the kernel: never published */
+	uint64_t lost;    /* pairs whose events failed or whose context ended */
+	uint64_t sum_ns;  /* raw event time of good samples without warm-up */
 	uint64_t min_ns, max_ns;
 	uint64_t slack_ns; /* sum over good plain samples of the host time between the records */
 	struct kbn_early early[KBN_EARLY]; /* the first good samples, warm-up included */
 	uint32_t early_count;
-	uint32_t samples;  /* good samples in sum, min, max (and in the sketch once there is one) */
+	uint32_t samples; /* good samples in sum, min, max (and in the sketch once there is one) */
 };
 _Static_assert(sizeof(struct kbn_slot) == 256, "slot");
 
@@ -337,12 +347,12 @@ struct kbn_thread_slot {
 	uint32_t kind;
 	uint32_t thread;
 	uint32_t seq;
-	uint32_t tid;            /* kernel thread id of the last owner */
-	uint64_t seen;           /* launches that entered a wrapper */
-	uint64_t filtered;       /* left out on request (filter, skip, count, window) */
-	uint64_t dropped;        /* no slot could be had */
+	uint32_t tid;      /* kernel thread id of the last owner */
+	uint64_t seen;     /* launches that entered a wrapper */
+	uint64_t filtered; /* left out on request (filter, skip, count, window) */
+	uint64_t dropped;  /* no slot could be had */
 	uint64_t graph_launches;
-	uint64_t copies, sets;   /* counted only with KBN_COPIES=on */
+	uint64_t copies, sets; /* counted only with KBN_COPIES=on */
 	uint64_t reserved[24];
 };
 _Static_assert(sizeof(struct kbn_thread_slot) == 256, "thread slot");
@@ -358,7 +368,9 @@ _Static_assert(sizeof(struct kbn_thread_slot) == 256, "thread slot");
 #define KBN_SKETCH_BUCKETS 1024u
 #define KBN_SKETCH_MIN_EXP 6u
 
-struct kbn_sketch { uint32_t count[KBN_SKETCH_BUCKETS]; };
+struct kbn_sketch {
+	uint32_t count[KBN_SKETCH_BUCKETS];
+};
 _Static_assert(sizeof(struct kbn_sketch) == 4096, "sketch");
 
 static inline uint32_t kbn_sketch_bucket(uint64_t ns)
