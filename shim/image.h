@@ -12,13 +12,13 @@
 #include "kbn_trace.h"
 
 struct kbn_image_source {
-	const void *data;               /* what the program gave the driver; NULL when only path is known */
-	size_t bytes_hint;              /* known size (linker output, file), 0 = find out from the image */
+	const void *data;  /* what the program gave the driver; NULL when only path is known */
+	size_t bytes_hint; /* known size (linker output, file), 0 = find out from the image */
 	enum kbn_image_origin origin;
-	const char *path;               /* file loads, else NULL */
+	const char *path; /* file loads, else NULL */
 	unsigned jit_options;
-	const uint32_t *jit_option;     /* CUjit_option values ... */
-	void *const *jit_value;         /* ... and their values (low 32 bits are recorded) */
+	const uint32_t *jit_option; /* CUjit_option values ... */
+	void *const *jit_value;     /* ... and their values (low 32 bits are recorded) */
 };
 
 /*
@@ -38,6 +38,8 @@ unsigned kbn_image_store_queued(uint64_t deadline_ns);
 /*
  * The bytes of an image in memory: its kind and exact length, never reading beyond what its own
  * headers promise. 0, or -1 for an unknown or damaged image. Exposed for tests and fuzzing.
+ * A wrapper counts its own 24 bytes: kbn_image_capture follows its pointer. Of containers in a row
+ * only the first counts while `limit` is not known (SIZE_MAX). PTX is counted without its NUL.
  */
 int kbn_image_extent(const void *data, size_t limit, enum kbn_image_kind *kind, size_t *bytes);
 
@@ -47,5 +49,8 @@ int kbn_image_extent(const void *data, size_t limit, enum kbn_image_kind *kind, 
  * Returns the byte offset of the entry header within the container, or -1 when none fits.
  */
 long kbn_image_select(const uint8_t *container, size_t bytes, int sm);
+
+/* SM number of a cubin from its ELF header (both numberings), or of PTX from `.target`; 0 = none. */
+uint32_t kbn_image_sm(const void *data, size_t bytes, enum kbn_image_kind kind);
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef KBN_SHIM_WRITER_H
 #define KBN_SHIM_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -20,6 +21,12 @@
  * map the three files. When `out` cannot be created: tries $TMPDIR, then /tmp. 0, or -1 with *why.
  */
 int kbn_writer_open(const char *out, uint32_t slot_cap, const char **why);
+
+/*
+ * How many times a writer was opened here, 0 = never. A forked child that starts a recording of its
+ * own raises it: modules compare it with the number they began with, and drop what they inherited.
+ */
+uint32_t kbn_writer_epoch(void);
 
 const char *kbn_writer_run_dir(void);  /* absolute */
 const char *kbn_writer_proc_dir(void); /* absolute */
@@ -42,7 +49,7 @@ void kbn_log_note(enum kbn_note note, int64_t value, const char *text);
  */
 struct kbn_slot *kbn_slot_new(bool reserve, uint32_t *index);
 
-/* A zeroed sketch and its index; NULL at the cap or when the disk is full. Drain thread only. */
+/* A zeroed sketch and its index; NULL at the cap or when the disk is full. Thread-safe. */
 struct kbn_sketch *kbn_sketch_new(uint32_t *index);
 struct kbn_sketch *kbn_sketch_at(uint32_t index);
 
@@ -52,7 +59,7 @@ struct kbn_sketch *kbn_sketch_at(uint32_t index);
  */
 int kbn_code_store(const uint8_t hash[16], const void *data, size_t bytes, const char **why);
 
-/* END record, state = how; nothing is unmapped. Idempotent. */
+/* END record unless `end` is NULL, then state = how; nothing is unmapped. Only the first call counts. */
 void kbn_writer_seal(enum kbn_state how, const struct kbn_rec_end *end);
 
 /* Anonymous memory for the shim: mmap-backed bump arena, zeroed, 16-byte aligned, never freed. NULL when none. */

@@ -1,0 +1,104 @@
+/*
+ * drain.c - the one background thread: reads finished event pairs, stores code images, keeps the
+ * heartbeat. Also the end of the recording, when the exiting thread takes over what the drain thread
+ * leaves. Input: pool.c's pairs and image.c's queue. It never synchronises and is never joined.
+ */
+#include "timing.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "gate.h"
+#include "image.h"
+#include "pool.h"
+#include "state.h"
+#include "sys.h"
+#include "writer.h"
+
+#define BUSY_NS   10000000u  /* between two looks while pairs are open */
+#define IDLE_NS   200000000u /* else: the heartbeat, and images that nobody woke us for */
+#define FINISH_NS 200000u    /* between two looks at the end */
+#define STORE_NS  50000000u  /* images in one go, before times are read again */
+
+static _Atomic uint32_t started_epoch; /* recording whose drain thread has been started */
+static _Atomic pid_t owner;            /* process that it belongs to */
+static _Atomic uint32_t running;       /* 1 from the start until the thread has ended */
+static _Atomic uint32_t sleeping;      /* futex: the thread waits while it is 1 */
+static _Atomic bool stopping;
+static _Atomic uint64_t finish_ns; /* kbn_now_ns clock; then the thread gives up */
+
+/* Read and store until nothing is left or the time is up. */
+static void finish(uint64_t deadline_ns)
+{
+	while (kbn_pool_harvest_all() + kbn_image_store_queued(deadline_ns) &&
+	       kbn_now_ns() < deadline_ns)
+		kbn_sleep_ns(FINISH_NS);
+}
+
+static void *drain(void *unused)
+{
+	(void)unused;
+	kbn_thread_name("kbn-drain");
+	while (!atomic_load(&stopping)) {
+		uint32_t images, unread;
+
+		__atomic_store_n(&kbn_writer_header()->heartbeat_ns, kbn_now_ns(),
+				 __ATOMIC_RELAXED);
+		images = kbn_image_store_queued(kbn_now_ns() + STORE_NS);
+		atomic_store(&sleeping, 1);
+		unread = kbn_pool_harvest_all();
+		if (!atomic_load(&stopping))
+			kbn_futex_wait(&sleeping, 1,
+				       images   ? FINISH_NS
+				       : unread ? BUSY_NS
+						: IDLE_NS);
+		atomic_store(&sleeping, 0);
+	}
+	finish(atomic_load(&finish_ns));
+	kbn_futex_wake(&running, 0);
+	return NULL;
+}
+
+void kbn_drain_start(void)
+{
+	uint32_t epoch = kbn_writer_epoch();
+	uint32_t seen = atomic_load(&started_epoch);
+
+	if (seen == epoch || !atomic_compare_exchange_strong(&started_epoch, &seen, epoch))
+		return;
+	if (seen) /* a forked child with a recording of its own */
+		kbn_time_restart();
+	atomic_store(&owner, getpid());
+	atomic_store(&sleeping, 0);
+	atomic_store(&stopping, false);
+	atomic_store(&running, 1);
+	if (kbn_thread_start(drain) < 0) {
+		atomic_store(&running, 0);
+		kbn_time_stop("no thread could be started");
+	}
+}
+
+void kbn_drain_wake(void)
+{
+	if (atomic_load(&sleeping))
+		kbn_futex_wake(&sleeping, 0);
+}
+
+uint32_t kbn_drain_finish(uint64_t deadline_ns)
+{
+	uint64_t now;
+
+	if (!atomic_load(&started_epoch) || getpid() != atomic_load(&owner))
+		return 0; /* nothing was launched here; images are the caller's */
+	kbn_time_stop(NULL);
+	kbn_gate_stop();
+	atomic_store(&finish_ns, deadline_ns);
+	atomic_store(&stopping, true);
+	kbn_futex_wake(&sleeping, 0);
+	/* A thread that hangs in the driver must not hold up the exit. */
+	while (atomic_load(&running) && (now = kbn_now_ns()) < deadline_ns)
+		kbn_futex_wait(&running, 1, deadline_ns - now);
+	if (!atomic_load(&running))
+		finish(deadline_ns);
+	return kbn_pool_harvest_all();
+}

@@ -1,0 +1,442 @@
+/*
+ * image.c - keeps the code that the program loads: copies it at load time, hashes and stores it
+ * later. Input: what a load call was given. Output: IMAGE and STORED records, files in code/.
+ *
+ * The copy is all that the program waits for. Reading images is image_scan.c's, files are writer.c's.
+ */
+#include "image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "image_scan.h"
+#include "kbn_hash.h"
+#include "state.h"
+#include "sys.h"
+#include "timing.h"
+#include "writer.h"
+
+#define QUEUE_BYTES ((size_t)256 << 20) /* more than this is stored by the loading thread itself */
+#define SMS_MAX     8                   /* distinct compute capabilities of one process */
+#define LINKED_MAX  4096                /* pre-linked containers behind one wrapper */
+#define PATH_BYTES  4096
+
+/* A copy on its way to the disk: this header, then the bytes, in one mapping. */
+struct copy {
+	struct copy *next;
+	size_t map_bytes;
+	size_t bytes;
+	uint32_t image;
+	uint32_t reserved[9];
+};
+_Static_assert(sizeof(struct copy) == 64, "keeps the bytes aligned");
+
+/* Pieces of the image that are kept, in order. */
+struct pieces {
+	struct iovec part[2 * SMS_MAX + 1];
+	int n;
+	size_t bytes;
+};
+
+static _Atomic(struct copy *) queue; /* pushed by loading threads, taken whole by the storing one */
+static _Atomic size_t queue_bytes;
+static _Atomic unsigned waiting; /* queued or being stored */
+static _Atomic uint32_t last_image;
+static _Atomic uint32_t known_epoch;
+
+/* A forked child that records on its own starts without what its parent had queued. */
+static void forget_parent(void)
+{
+	uint32_t now = kbn_writer_epoch();
+
+	if (atomic_exchange(&known_epoch, now) == now)
+		return;
+	atomic_store(&queue, NULL);
+	atomic_store(&queue_bytes, 0);
+	atomic_store(&waiting, 0);
+	atomic_store(&last_image, 0);
+}
+
+/* ----------------------------------------------------------------------------------- records */
+
+static void record_image(uint32_t id, const struct kbn_image_source *s, enum kbn_image_kind kind,
+			 enum kbn_image_origin origin, uint32_t sm, size_t bytes)
+{
+	enum { OPTIONS_MAX = 32 };
+	uint32_t pairs[2 * OPTIONS_MAX];
+	unsigned n = s->jit_option && s->jit_value ? s->jit_options : 0;
+	struct kbn_rec_image rec = {
+		.image = id,
+		.origin = (uint16_t)origin,
+		.kind = (uint16_t)kind,
+		.sm = sm,
+		.path_bytes = s->path ? (uint32_t)strnlen(s->path, PATH_BYTES) : 0,
+		.bytes = bytes,
+	};
+	struct iovec iov[3];
+
+	if (n > OPTIONS_MAX)
+		n = OPTIONS_MAX;
+	for (unsigned i = 0; i < n; i++) {
+		pairs[2 * i] = s->jit_option[i];
+		pairs[2 * i + 1] = (uint32_t)(uintptr_t)s->jit_value[i];
+	}
+	rec.jit_options = n;
+	iov[0] = (struct iovec){&rec, sizeof(rec)};
+	iov[1] = (struct iovec){(void *)(uintptr_t)s->path, rec.path_bytes};
+	iov[2] = (struct iovec){pairs, n * 2 * sizeof(pairs[0])};
+	kbn_log_append(KBN_REC_IMAGE, 0, iov, 3);
+}
+
+static void record_stored(uint32_t id, const uint8_t hash[16], size_t bytes, const char *why)
+{
+	struct kbn_rec_stored rec = {
+		.image = id,
+		.why_bytes = why ? (uint32_t)strlen(why) : 0,
+		.stored_bytes = why ? 0 : bytes,
+	};
+	struct iovec iov[2] = {{&rec, sizeof(rec)}, {(void *)(uintptr_t)why, rec.why_bytes}};
+
+	if (hash && !why)
+		memcpy(rec.hash, hash, sizeof(rec.hash));
+	kbn_log_append(KBN_REC_STORED, 0, iov, 2);
+}
+
+/* ------------------------------------------------------------------------------------- store */
+
+static void store(struct copy *c)
+{
+	const void *data = c + 1;
+	const char *why = NULL;
+	uint8_t hash[16];
+
+	kbn_hash128(data, c->bytes, hash);
+	if (kbn_code_store(hash, data, c->bytes, &why) < 0 && !why)
+		why = "could not be written";
+	record_stored(c->image, hash, c->bytes, why);
+	munmap(c, c->map_bytes);
+}
+
+static void queue_push(struct copy *first, struct copy *last)
+{
+	struct copy *head = atomic_load_explicit(&queue, memory_order_relaxed);
+
+	do {
+		last->next = head;
+	} while (!atomic_compare_exchange_weak_explicit(&queue, &head, first, memory_order_release,
+							memory_order_relaxed));
+}
+
+unsigned kbn_image_store_queued(uint64_t deadline_ns)
+{
+	struct copy *taken, *turned = NULL, *last = NULL;
+
+	forget_parent();
+	taken = atomic_exchange_explicit(&queue, NULL, memory_order_acquire);
+	while (taken) { /* the queue is newest first */
+		struct copy *next = taken->next;
+
+		taken->next = turned;
+		turned = taken;
+		taken = next;
+	}
+	while (turned && kbn_now_ns() < deadline_ns) {
+		struct copy *next = turned->next;
+		size_t bytes = turned->map_bytes;
+
+		store(turned);
+		atomic_fetch_sub(&queue_bytes, bytes);
+		atomic_fetch_sub(&waiting, 1);
+		turned = next;
+	}
+	/* Out of time: back to the queue, newest first again. */
+	while (turned) {
+		last = turned;
+		turned = last->next;
+		queue_push(last, last);
+	}
+	return atomic_load(&waiting);
+}
+
+/* ----------------------------------------------------------------------------------- capture */
+
+static struct copy *copy_new(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t map = (sizeof(struct copy) + bytes + page - 1) / page * page;
+	struct copy *c = kbn_map_memory(map, PROT_READ | PROT_WRITE);
+
+	if (!c)
+		return NULL;
+	c->map_bytes = map;
+	c->bytes = bytes;
+	return c;
+}
+
+/* Queue the copy; with too much queued already, store it here and now. */
+static void copy_hand_over(struct copy *c)
+{
+	size_t bytes = c->map_bytes;
+
+	if (atomic_fetch_add(&queue_bytes, bytes) > QUEUE_BYTES) {
+		store(c);
+		atomic_fetch_sub(&queue_bytes, bytes);
+		return;
+	}
+	atomic_fetch_add(&waiting, 1);
+	queue_push(c, c);
+	kbn_drain_wake();
+}
+
+static void piece_add(struct pieces *p, const void *data, size_t bytes)
+{
+	p->part[p->n++] = (struct iovec){(void *)(uintptr_t)data, bytes};
+	p->bytes += bytes;
+}
+
+/* What was chosen from a fat binary. */
+struct choice {
+	uint32_t sm;  /* of the entry for the first device that found one */
+	bool is_text; /* that entry is PTX */
+};
+
+static long select_entry(const uint8_t *container, size_t bytes, int sm)
+{
+	const char *force = secure_getenv("CUDA_FORCE_PTX_JIT");
+	long ptx = -1;
+
+	if (force && force[0] && force[0] != '0')
+		ptx = kbn_image_select_kind(container, bytes, sm, ENTRY_PTX);
+	return ptx >= 0 ? ptx : kbn_image_select(container, bytes, sm);
+}
+
+/*
+ * Add to `p` the entries of one container that the devices would run, behind the place of the new
+ * container's header. Every entry once, also when two devices agree on it.
+ */
+static void choose(struct pieces *p, const uint8_t *container, size_t bytes, const int *sms,
+		   int sm_count, struct choice *c)
+{
+	for (int i = 0; i < sm_count && p->n < 2 * SMS_MAX; i++) {
+		long at = select_entry(container, bytes, sms[i]);
+		struct image_entry e;
+		bool known = false;
+
+		if (at < 0 || !kbn_image_entry(container, bytes, (size_t)at, &e))
+			continue;
+		for (int k = 1; k < p->n; k++)
+			known |= p->part[k].iov_base == (const void *)(container + at);
+		if (known)
+			continue;
+		piece_add(p, container + at, e.bytes);
+		if (!c->sm) {
+			c->sm = e.sm;
+			c->is_text = e.kind == ENTRY_PTX;
+		}
+	}
+}
+
+static bool is_wrapper(const void *data, enum kbn_image_kind kind)
+{
+	uint32_t magic = 0;
+
+	if (kind == KBN_KIND_FATBIN)
+		memcpy(&magic, data, sizeof(magic));
+	return magic == WRAPPER_MAGIC;
+}
+
+/* The containers of a fat binary in turn: behind a wrapper, or one or more in a row. */
+struct containers {
+	const uint8_t *row; /* of containers in a row: the next one */
+	size_t row_bytes;
+	const uint8_t *const *linked; /* wrapper v2: the pre-linked ones */
+	unsigned linked_n;
+};
+
+static const uint8_t *next_container(struct containers *c, size_t *bytes)
+{
+	enum kbn_image_kind kind;
+	const uint8_t *at;
+
+	if (c->row_bytes >= CONTAINER_HEADER) {
+		uint64_t payload;
+
+		at = c->row;
+		memcpy(&payload, at + 8, sizeof(payload));
+		*bytes = CONTAINER_HEADER + (size_t)payload;
+		c->row += *bytes;
+		c->row_bytes -= *bytes;
+		return at;
+	}
+	while (c->linked && c->linked_n++ < LINKED_MAX && (at = *c->linked++))
+		if (kbn_image_extent(at, SIZE_MAX, &kind, bytes) == 0 && kind == KBN_KIND_FATBIN &&
+		    !is_wrapper(at, kind))
+			return at;
+	return NULL;
+}
+
+static bool containers_open(struct containers *c, const uint8_t *data, size_t bytes)
+{
+	enum kbn_image_kind kind;
+	uint32_t version;
+
+	memset(c, 0, sizeof(*c));
+	c->row = data;
+	c->row_bytes = bytes;
+	if (!is_wrapper(data, KBN_KIND_FATBIN))
+		return true;
+	memcpy(&version, data + 4, sizeof(version));
+	memcpy(&c->row, data + 8, sizeof(c->row));
+	c->row_bytes = 0;
+	if (version == 2)
+		memcpy(&c->linked, data + 16, sizeof(c->linked));
+	if (!c->row)
+		return c->linked;
+	return kbn_image_extent(c->row, SIZE_MAX, &kind, &c->row_bytes) == 0 &&
+	       kind == KBN_KIND_FATBIN && !is_wrapper(c->row, kind);
+}
+
+/* Pieces of a fat binary; *whole = bytes of all its containers. NULL, or why there is nothing to keep. */
+static const char *fatbin_pieces(struct pieces *p, uint8_t header[CONTAINER_HEADER],
+				 const uint8_t *data, size_t bytes, const int *sms, int sm_count,
+				 struct choice *choice, size_t *whole)
+{
+	static const uint8_t start[8] = {0x50, 0xed, 0x55, 0xba, 1, 0, CONTAINER_HEADER, 0};
+	struct containers all;
+	const uint8_t *at;
+	uint64_t payload;
+	size_t n;
+
+	*whole = 0;
+	if (!containers_open(&all, data, bytes))
+		return "damaged fat binary";
+	piece_add(p, header, CONTAINER_HEADER);
+	while ((at = next_container(&all, &n))) {
+		*whole += n;
+		choose(p, at, n, sms, sm_count, choice);
+	}
+	if (p->n == 1)
+		return "no entry for the devices of this process";
+	payload = p->bytes - CONTAINER_HEADER;
+	memcpy(header, start, sizeof(start));
+	memcpy(header + 8, &payload, sizeof(payload));
+	return NULL;
+}
+
+/* Copy the pieces and queue them. NULL, or why not. */
+static const char *keep(uint32_t id, const struct pieces *p)
+{
+	struct copy *c = copy_new(p->bytes);
+	uint8_t *to = (uint8_t *)(c + 1);
+
+	if (!c)
+		return "out of memory";
+	for (int i = 0; i < p->n; i++) {
+		memcpy(to, p->part[i].iov_base, p->part[i].iov_len);
+		to += p->part[i].iov_len;
+	}
+	c->image = id;
+	copy_hand_over(c);
+	return NULL;
+}
+
+static uint32_t capture_memory(const struct kbn_image_source *s, const void *data, size_t limit,
+			       const int *sms, int sm_count)
+{
+	uint32_t id = atomic_fetch_add(&last_image, 1) + 1;
+	enum kbn_image_kind kind = KBN_KIND_UNKNOWN;
+	enum kbn_image_origin origin = s->origin;
+	uint8_t header[CONTAINER_HEADER];
+	struct pieces p = {.n = 0};
+	struct choice choice = {0, false};
+	const char *why = NULL;
+	size_t bytes = 0;
+
+	/* A wrapper holds pointers of this process: in a file it can only be a trap. */
+	if (kbn_image_extent(data, limit, &kind, &bytes) < 0 ||
+	    (is_wrapper(data, kind) && limit != SIZE_MAX)) {
+		kind = KBN_KIND_UNKNOWN;
+		bytes = s->bytes_hint;
+		why = "not a kind of image that is known";
+	} else if (kind == KBN_KIND_FATBIN) {
+		why = fatbin_pieces(&p, header, data, bytes, sms, sm_count, &choice, &bytes);
+	} else {
+		choice.sm = kbn_image_sm(data, bytes, kind);
+		choice.is_text = kind == KBN_KIND_PTX;
+		piece_add(&p, data, bytes);
+	}
+	if (choice.is_text)
+		origin = KBN_ORIGIN_JIT;
+	record_image(id, s, kind, origin, choice.sm, bytes);
+	if (!why)
+		why = keep(id, &p);
+	if (why)
+		record_stored(id, NULL, 0, why);
+	return id;
+}
+
+/*
+ * The whole file in memory of our own; NULL with *why. Read and not mapped: a file that shrinks
+ * meanwhile would be SIGBUS.
+ */
+static void *read_file(const char *path, size_t *bytes, const char **why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint8_t *data = NULL;
+	size_t used = 0;
+	off_t end;
+
+	*why = "the file could not be read";
+	if (fd < 0)
+		return NULL;
+	end = lseek(fd, 0, SEEK_END);
+	if (end > 0 && (uint64_t)end <= IMAGE_BYTES_MAX)
+		data = kbn_map_memory((size_t)end, PROT_READ | PROT_WRITE);
+	while (data && used < (size_t)end) {
+		ssize_t n = pread(fd, data + used, (size_t)end - used, (off_t)used);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			munmap(data, (size_t)end);
+			data = NULL;
+		} else {
+			used += (size_t)n;
+		}
+	}
+	close(fd);
+	*bytes = used;
+	return data;
+}
+
+uint32_t kbn_image_capture(const struct kbn_image_source *source, const int *sms, int sm_count)
+{
+	const char *why = "the program gave no image";
+	int saved = errno;
+	size_t bytes = 0;
+	uint32_t id;
+	void *file;
+
+	forget_parent();
+	if (sm_count > SMS_MAX)
+		sm_count = SMS_MAX;
+	if (source->data) {
+		id = capture_memory(source, source->data,
+				    source->bytes_hint ? source->bytes_hint : SIZE_MAX, sms,
+				    sm_count);
+	} else if (source->path && (file = read_file(source->path, &bytes, &why))) {
+		id = capture_memory(source, file, bytes, sms, sm_count);
+		munmap(file, bytes);
+	} else {
+		id = atomic_fetch_add(&last_image, 1) + 1;
+		record_image(id, source, KBN_KIND_UNKNOWN, source->origin, 0, 0);
+		record_stored(id, NULL, 0, why);
+	}
+	errno = saved;
+	return id;
+}

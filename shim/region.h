@@ -1,0 +1,43 @@
+/*
+ * region.h - a mapped file that grows inside a reserved range of addresses, so that pointers into it
+ * stay good. Knows nothing of what the file holds beyond its header.
+ */
+#ifndef KBN_SHIM_REGION_H
+#define KBN_SHIM_REGION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "files.h"
+#include "kbn_trace.h"
+
+struct kbn_region {
+	uint8_t *base;
+	size_t reserved, mapped;
+	size_t used;       /* for the owner; the header at first */
+	uint64_t retry_ns; /* no growth before this time */
+	_Atomic uint32_t lock;
+	_Atomic uint32_t stuck; /* waits that ended without the lock */
+	char path[KBN_PATH_ROOM];
+};
+
+/*
+ * Make dir/name, at most `cap` bytes long, with `h` at its front and the first chunk mapped. 0, or -1
+ * with errno; kbn_region_drop() then undoes what was done.
+ */
+int kbn_region_create(struct kbn_region *r, const char *dir, const char *name, size_t cap,
+		      const struct kbn_file_header *h);
+
+/* Unmap, delete the file, forget. */
+void kbn_region_drop(struct kbn_region *r);
+
+/* Bounded wait; false when the lock could not be had. */
+bool kbn_region_lock(struct kbn_region *r);
+void kbn_region_unlock(struct kbn_region *r);
+
+/* Make the first `need` bytes usable. Called with the lock held. Keeps errno. */
+bool kbn_region_reach(struct kbn_region *r, size_t need);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * shape.c - the accumulators of a thread: a private table from shape to mapped slot.
+ *
+ * The table belongs to one thread, so nothing in it is locked. Entries are never removed; the table
+ * doubles out of the arena and leaves the old one behind, which costs as much again in the end.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "launch.h"
+#include "writer.h"
+
+#define FIRST_CAPACITY 64u
+
+/*
+ * Cheap, since it runs for every launch that differs from the one before: a multiplication per eight
+ * bytes, by the golden ratio, and the upper half of the result.
+ */
+static uint32_t hash_of(enum kbn_slot_kind kind, const struct kbn_shape_key *key)
+{
+	uint64_t h = (uint64_t)kind << 32 | key->dyn_smem_bytes, word;
+
+	for (size_t i = 0; i + 8 <= sizeof(*key); i += 8) {
+		memcpy(&word, (const char *)key + i, 8);
+		h = (h ^ word) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+	}
+	return (uint32_t)h;
+}
+
+/* Place of the shape in the table, or of the free entry where it belongs. Needs one free entry. */
+static struct kbn_shape **place(struct kbn_shape **table, uint32_t capacity, uint32_t hash,
+				enum kbn_slot_kind kind, const struct kbn_shape_key *key)
+{
+	uint32_t i = hash & (capacity - 1);
+
+	while (table[i] && (table[i]->hash != hash || !kbn_shape_is(table[i], kind, key)))
+		i = (i + 1) & (capacity - 1);
+	return &table[i];
+}
+
+static bool grow(struct kbn_thread *t)
+{
+	const uint32_t capacity = t->shapes_cap ? t->shapes_cap * 2 : FIRST_CAPACITY;
+	struct kbn_shape **table = kbn_alloc(capacity * sizeof(*table));
+	uint32_t at;
+
+	if (!table)
+		return false;
+	for (uint32_t i = 0; i < t->shapes_cap; i++) {
+		if (!t->shapes[i])
+			continue;
+		for (at = t->shapes[i]->hash & (capacity - 1); table[at];)
+			at = (at + 1) & (capacity - 1);
+		table[at] = t->shapes[i];
+	}
+	t->shapes = table;
+	t->shapes_cap = capacity;
+	return true;
+}
+
+/* A mapped slot with its identity, visible to readers from the last store on. */
+static struct kbn_slot *slot_make(const struct kbn_thread *t, enum kbn_slot_kind kind,
+				  const struct kbn_shape_key *key, bool reserve, uint32_t *index)
+{
+	struct kbn_slot *s = kbn_slot_new(reserve, index);
+
+	if (!s)
+		return NULL;
+	s->thread = t->id;
+	memcpy(&s->kernel, key, sizeof(*key));
+	__atomic_store_n(&s->kind, kind, __ATOMIC_RELEASE);
+	return s;
+}
+
+static struct kbn_shape *shape_add(struct kbn_thread *t, enum kbn_slot_kind kind,
+				   const struct kbn_shape_key *key, bool reserve)
+{
+	const uint32_t hash = hash_of(kind, key);
+	struct kbn_shape *s;
+	struct kbn_slot *slot;
+	uint32_t index;
+
+	if ((t->shapes_used + 1) * 4 > t->shapes_cap * 3 && !grow(t))
+		return NULL;
+	slot = slot_make(t, kind, key, reserve, &index);
+	s = slot ? kbn_alloc(sizeof(*s)) : NULL;
+	if (!s)
+		return NULL;
+	s->slot = slot;
+	s->index = index;
+	s->hash = hash;
+	*place(t->shapes, t->shapes_cap, hash, kind, key) = s;
+	t->shapes_used++;
+	return s;
+}
+
+static struct kbn_shape *find(struct kbn_thread *t, enum kbn_slot_kind kind,
+			      const struct kbn_shape_key *key)
+{
+	if (!t->shapes_cap)
+		return NULL;
+	return *place(t->shapes, t->shapes_cap, hash_of(kind, key), kind, key);
+}
+
+/* Past the cap: all further shapes of a kernel share a slot that tells no geometry. */
+static struct kbn_shape *overflow(struct kbn_thread *t, enum kbn_slot_kind kind,
+				  const struct kbn_shape_key *key)
+{
+	const struct kbn_shape_key all = {
+		.kernel = key->kernel, .context = key->context, .flags = KBN_SLOT_OVERFLOW};
+	struct kbn_shape *s = find(t, kind, &all);
+
+	return s ? s : shape_add(t, kind, &all, true);
+}
+
+static __attribute__((noinline)) struct kbn_shape *shape_new(struct kbn_thread *t,
+							     enum kbn_slot_kind kind,
+							     const struct kbn_shape_key *key)
+{
+	static _Atomic uint32_t told; /* epoch whose log has the note */
+	const int saved_errno = errno;
+	struct kbn_shape *s = NULL;
+
+	/* Once full it stays full: then a new shape costs a look-up, not an attempt. */
+	if (atomic_load_explicit(&told, memory_order_relaxed) != kbn_writer_epoch())
+		s = shape_add(t, kind, key, false);
+	if (!s) {
+		s = overflow(t, kind, key);
+		if (atomic_exchange(&told, kbn_writer_epoch()) != kbn_writer_epoch())
+			kbn_log_note(KBN_NOTE_SLOTS_FULL, 0, NULL);
+	}
+	errno = saved_errno;
+	return s;
+}
+
+struct kbn_shape *kbn_shape_search(struct kbn_thread *t, enum kbn_slot_kind kind,
+				   const struct kbn_shape_key *key)
+{
+	struct kbn_shape *s = find(t, kind, key);
+
+	if (!s)
+		s = shape_new(t, kind, key);
+	/* An overflow slot has another identity: as the last hit it would never match. */
+	t->last = s;
+	return s;
+}
