@@ -25,12 +25,15 @@ enum err_code {
 
 struct err {
 	enum err_code code;
-	int64_t offset;  /* byte offset in the input, -1 = none */
-	char text[240];  /* one short sentence, no newline */
+	int64_t offset; /* byte offset in the input, -1 = none */
+	char text[240]; /* one short sentence, no newline */
 };
 
 /* Fill *e (may be NULL) and return -1, so that `return err_set(...)` reads well. */
 int err_set(struct err *e, enum err_code code, int64_t offset, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* A path for an error text: its last 120 bytes, so that the reason behind it is never cut off. */
+const char *err_path(const char *path);
 
 #endif

@@ -1,0 +1,29 @@
+/*
+ * cmd.h - the commands of kbn, and what they share: exit status and the one line on stderr that says
+ * why something failed. A command gets argv[0] = its own name and returns the exit status.
+ */
+#ifndef KBN_CMD_H
+#define KBN_CMD_H
+
+#include "err.h"
+
+enum cmd_status {
+	CMD_GOOD = 0,
+	CMD_INPUT = 1, /* the input cannot be analysed */
+	CMD_USAGE = 2,
+	CMD_REGRESSED = 3,
+	CMD_NOTHING = 4, /* nothing comparable */
+};
+
+int cmd_run(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
+int cmd_devices(int argc, char **argv);
+int cmd_occupancy(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
+int cmd_schema(int argc, char **argv);
+
+/* Print "kbn COMMAND: text [at byte N]" to stderr; returns the exit status that the error stands for. */
+int cmd_fail(const char *command, const struct err *e);
+
+#endif

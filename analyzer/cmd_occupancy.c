@@ -1,0 +1,168 @@
+/*
+ * cmd_occupancy.c - `kbn occupancy`: the calculator, for a kernel that need not exist.
+ */
+#include "cmd.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arch.h"
+#include "occupancy.h"
+#include "options.h"
+#include "render.h"
+#include "text.h"
+
+struct request {
+	const char *arch, *device;
+	int64_t registers, static_smem, dyn_smem, barriers, carveout;
+	int64_t block[3], cluster[3], grid[3];
+	bool json, help;
+};
+
+#define OPTIONS(q)                                                                                 \
+	{"--arch", OPTION_TEXT, &(q)->arch, "sm_XX", "the architecture"},                          \
+		{"--device", OPTION_TEXT, &(q)->device, "NAME",                                    \
+		 "or a device or profile of `kbn devices`"},                                       \
+		{"--registers", OPTION_NUMBER, &(q)->registers, "N", "per thread"},                \
+		{"--block", OPTION_TRIPLE, &(q)->block, "X[,Y[,Z]]", "threads of a block"},        \
+		{"--smem", OPTION_NUMBER, &(q)->static_smem, "BYTES",                              \
+		 "static shared memory per block"},                                                \
+		{"--dyn-smem", OPTION_NUMBER, &(q)->dyn_smem, "BYTES",                             \
+		 "dynamic shared memory per block"},                                               \
+		{"--grid", OPTION_TRIPLE, &(q)->grid, "X[,Y[,Z]]",                                 \
+		 "blocks; then waves are told (with --device)"},                                   \
+		{"--cluster", OPTION_TRIPLE, &(q)->cluster, "X[,Y[,Z]]", "blocks of a cluster"},   \
+		{"--barriers", OPTION_NUMBER, &(q)->barriers, "N",                                 \
+		 "named barriers per block (1)"},                                                  \
+		{"--carveout", OPTION_NUMBER, &(q)->carveout, "PCT",                               \
+		 "preferred share of shared memory"},                                              \
+		{"--json", OPTION_FLAG, &(q)->json, NULL, "the objects occupancy and smem_cliff"}, \
+	{                                                                                          \
+		"--help", OPTION_FLAG, &(q)->help, NULL, "this text"                               \
+	}
+
+static int64_t product_of(const int64_t v[3])
+{
+	return v[0] && v[1] > INT32_MAX / v[0]                       ? INT32_MAX
+	       : v[0] * v[1] > 0 && v[2] > INT32_MAX / (v[0] * v[1]) ? INT32_MAX
+								     : v[0] * v[1] * v[2];
+}
+
+static int find_device(const struct request *q, struct arch_device *d, struct err *e)
+{
+	const struct product *p;
+	int sm;
+
+	if (!q->device == !q->arch)
+		return err_set(e, ERR_USAGE, -1, "give --arch or --device");
+	if (q->device && (p = product_find(q->device))) {
+		arch_describe_product(d, p);
+		return 0;
+	}
+	sm = arch_parse(q->device ? q->device : q->arch);
+	if (sm < 0)
+		return err_set(e, ERR_USAGE, -1, "no device or architecture named %s",
+			       q->device ? q->device : q->arch);
+	arch_describe(d, "", sm, false, NULL, 0);
+	return d->arch_known
+		       ? 0
+		       : err_set(e, ERR_USAGE, -1, "no row for sm_%d in the hardware table", sm);
+}
+
+static int check(const struct request *q, struct err *e)
+{
+	if (!q->block[0])
+		return err_set(e, ERR_USAGE, -1, "--block is missing");
+	if (product_of(q->block) > 1024)
+		return err_set(e, ERR_USAGE, -1, "a block has at most 1024 threads");
+	if (q->registers < 0)
+		return err_set(e, ERR_USAGE, -1, "--registers is missing");
+	if (q->registers > 255)
+		return err_set(e, ERR_USAGE, -1, "a thread has at most 255 registers");
+	if (q->static_smem > INT32_MAX / 4 || q->dyn_smem > INT32_MAX / 4)
+		return err_set(e, ERR_USAGE, -1, "no SM has that much shared memory");
+	if (q->barriers > 16)
+		return err_set(e, ERR_USAGE, -1, "a block has at most 16 barriers");
+	if (q->carveout > 100)
+		return err_set(e, ERR_USAGE, -1, "--carveout is a percentage");
+	return 0;
+}
+
+static void print_text(const struct arch_device *d, const struct occupancy *o,
+		       const struct smem_cliff *c, int published)
+{
+	char a[TEXT_NUMBER];
+
+	printf("sm_%d%s%s%s\n", d->arch.sm, d->arch_exact ? "" : " (nearest row)",
+	       *d->name ? ", " : "", d->name);
+	render_text_occupancy(o, 2, stdout);
+	if (o->why)
+		printf("note: %s\n", o->why);
+	if (o->blocks_per_sm >= 0)
+		printf("%d warps per SM, %.1f%% of %d; %s the %d that hide latency\n",
+		       o->warps_per_sm, o->pct, o->max_warps_per_sm,
+		       o->enough_warps ? "at least" : "below", o->enough_warps_at);
+	if (!isnan(o->waves))
+		printf("%.4g waves, the last %.3g%% full, %.1f%% of the SM time idle at the end\n",
+		       o->waves, o->last_wave_pct, o->tail_waste_pct);
+	if (o->clusters_at_most >= 0)
+		printf("at most %lld clusters resident on the device (how many fit a GPC of this chip is not known)\n",
+		       (long long)o->clusters_at_most);
+	printf("shared memory: %lld bytes per block%s; room for",
+	       (long long)c->smem_per_block_bytes, c->above_cliff ? ", above the cliff" : "");
+	for (int i = 0; i < SMEM_CLIFF_STEPS; i++)
+		printf("%s %d block%s up to %s", i ? "," : "", i + 1, i ? "s" : "",
+		       text_count(a, (uint64_t)c->max_bytes_for[i]));
+	printf(" bytes\n");
+	if (published >= 0)
+		printf("published cliff: %d bytes (without the reserve)\n", published);
+}
+
+int cmd_occupancy(int argc, char **argv)
+{
+	struct request q = {.registers = -1, .barriers = 1, .carveout = -1};
+	const struct option_spec table[] = {OPTIONS(&q)};
+	const size_t options = sizeof(table) / sizeof(*table);
+	const char *operands[64];
+	struct err e = {.offset = -1};
+	struct arch_device d;
+	struct occupancy_input in;
+	struct occupancy o;
+	struct smem_cliff c = {0};
+	size_t n;
+	int published;
+
+	if (argc > 64)
+		return CMD_USAGE;
+	if (options_parse(table, options, argc, argv, operands, &n, &e) != 0)
+		return cmd_fail("occupancy", &e);
+	if (q.help) {
+		printf("usage: kbn occupancy --arch sm_XX --registers N --block X[,Y[,Z]] [options]\n");
+		options_help(table, options, stdout);
+		return CMD_GOOD;
+	}
+	if (n > 0)
+		err_set(&e, ERR_USAGE, -1, "unexpected word %s", operands[0]);
+	if (n > 0 || check(&q, &e) != 0 || find_device(&q, &d, &e) != 0)
+		return cmd_fail("occupancy", &e);
+	in = (struct occupancy_input){
+		.registers = (int)q.registers,
+		.block_threads = (int)product_of(q.block),
+		.static_smem_bytes = q.static_smem,
+		.dyn_smem_bytes = q.dyn_smem,
+		.barriers = (int)q.barriers,
+		.cluster_blocks = (int)product_of(q.cluster),
+		.carveout = (int)q.carveout,
+		.grid_blocks = q.grid[0] ? (uint64_t)product_of(q.grid) : 0,
+		.sm_count = d.sm_count,
+	};
+	occupancy_compute(&o, &d.arch, &in);
+	smem_cliff_compute(&c, &d.arch, &in);
+	published = d.product ? d.product->published_cliff_bytes : -1;
+	if (!q.json)
+		print_text(&d, &o, &c, published);
+	else if (render_json_occupancy(&o, &c, published, stdout, &e) != 0)
+		return cmd_fail("occupancy", &e);
+	return CMD_GOOD;
+}

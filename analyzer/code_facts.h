@@ -1,0 +1,29 @@
+/*
+ * code_facts.h - what the stored code images say of the kernels of a recording: resources, spills,
+ * barriers, debug build, and whether the driver agrees. Input: images of a session. One image is
+ * open at a time, so memory follows the largest image, not their sum.
+ */
+#ifndef KBN_CODE_FACTS_H
+#define KBN_CODE_FACTS_H
+
+#include <stdbool.h>
+
+#include "model.h"
+
+struct code_facts;
+
+/*
+ * `s` must outlive the result; texts are put into its arena. PTX is compiled again only while less
+ * than `jit_seconds` were spent on that (0 = never): it can take long, and adds little here.
+ * NULL when memory has run out.
+ */
+struct code_facts *code_facts_new(const struct session *s, bool simulated, double jit_seconds);
+void code_facts_free(struct code_facts *f);
+
+/*
+ * A model_code_fn; `ctx` is a struct code_facts. Cheapest when kernels of one image come one after
+ * another. An image that is missing, damaged or holds no such function leaves *code as it is.
+ */
+void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struct model_code *code);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * demangle.h - kernel names for people. Input: a mangled C++ name, or any name. Output: text in an
+ * arena. A name that is not mangled, or that cannot be demangled, stands for itself.
+ * Leaves shortening for a column width to the renderers.
+ */
+#ifndef KBN_DEMANGLE_H
+#define KBN_DEMANGLE_H
+
+struct arena;
+
+/* `void at::native::fill_kernel<4, float>(int, float)`. NULL only when memory has run out. */
+const char *demangle_full(struct arena *arena, const char *name);
+
+/*
+ * The identifier alone: no namespaces, template arguments, parameters or return type.
+ * `fill_kernel`; a call operator and a lambda keep what they belong to: `Functor::operator()`,
+ * `run::{lambda#2}`. NULL only when memory has run out.
+ */
+const char *demangle_short(struct arena *arena, const char *name);
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * fatbin.c - walks fat binary containers and unpacks their entries.
+ * Input: bytes of any origin. Output: entries as views, unpacked bytes within a limit.
+ */
+#include "fatbin.h"
+
+#include <lz4.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#define CONTAINER_BYTES 16u
+#define ENTRY_BYTES     64u
+
+#define FLAG_DEBUG  0x2u
+#define FLAG_LZ4    0x2000u
+#define FLAG_ZSTD   0x8000u
+#define FLAG_ARCH   0x100000u
+#define FLAG_FAMILY 0x200000u
+
+static uint32_t word_at(const struct buf *b, size_t at)
+{
+	struct buf copy = *b;
+
+	buf_seek(&copy, at);
+	return buf_u32(&copy);
+}
+
+/* Move the cursor to the next container at or behind it; false when there is none. */
+static bool find_container(struct fatbin *f)
+{
+	size_t at = (f->data.at + 7) / 8 * 8;
+
+	for (; at < f->data.bytes && f->data.bytes - at >= CONTAINER_BYTES; at += 8) {
+		if (word_at(&f->data, at) != FATBIN_MAGIC)
+			continue;
+		if (f->is_scan && word_at(&f->data, at + 4) != (1 | CONTAINER_BYTES << 16))
+			continue;
+		buf_seek(&f->data, at);
+		return true;
+	}
+	f->data.at = f->end = f->data.bytes;
+	return false;
+}
+
+/* Read the container header at the cursor and leave the cursor at its first entry. */
+static int enter_container(struct fatbin *f, struct err *e)
+{
+	int64_t where = buf_where(&f->data);
+	size_t start = f->data.at;
+	uint16_t version, header_bytes;
+	uint64_t payload, room;
+
+	buf_u32(&f->data); /* magic */
+	version = buf_u16(&f->data);
+	header_bytes = buf_u16(&f->data);
+	payload = buf_u64(&f->data);
+	/* In case of an error the search goes on behind this magic number. */
+	f->end = start + 8;
+	f->data.at = f->end;
+	if (version != 1)
+		return err_set(e, ERR_VERSION, where, "fat binary container of version %u",
+			       version);
+	if (header_bytes < CONTAINER_BYTES || header_bytes > f->data.bytes - start)
+		return err_set(e, ERR_CORRUPT, where,
+			       "fat binary container with a header of %u bytes", header_bytes);
+	f->data.at = start + header_bytes;
+	room = f->data.bytes - f->data.at;
+	f->is_truncated = payload > room;
+	f->end = f->data.at + (size_t)(payload < room ? payload : room);
+	return 0;
+}
+
+static enum fatbin_packing packing_of(uint64_t flags)
+{
+	return flags & FLAG_ZSTD ? FATBIN_ZSTD : flags & FLAG_LZ4 ? FATBIN_LZ4 : FATBIN_STORED;
+}
+
+/* The rest of the container cannot be found any more. It may be the file that ends too early. */
+static int damaged(struct fatbin *f, int64_t where, const char *what, struct err *e)
+{
+	f->data.at = f->end;
+	return err_set(e, f->is_truncated ? ERR_TRUNCATED : ERR_CORRUPT, where,
+		       "fat binary entry %s", what);
+}
+
+static int read_entry(struct fatbin *f, struct fatbin_entry *entry, struct err *e)
+{
+	struct fatbin_entry n = {.offset = (uint64_t)buf_where(&f->data)};
+	struct buf b = f->data;
+	size_t start = b.at, left = f->end - start;
+	uint32_t header_bytes, packed_bytes;
+	uint64_t padded_bytes, flags;
+	int64_t where = (int64_t)n.offset;
+
+	if (left < ENTRY_BYTES)
+		return damaged(f, where, "ends within its header", e);
+	n.kind = buf_u16(&b);
+	buf_u16(&b); /* version */
+	header_bytes = buf_u32(&b);
+	padded_bytes = buf_u64(&b);
+	packed_bytes = buf_u32(&b);
+	buf_u32(&b); /* options */
+	n.minor = buf_u16(&b);
+	n.major = buf_u16(&b);
+	n.sm = buf_u32(&b);
+	buf_u64(&b); /* name */
+	flags = buf_u64(&b);
+	buf_u64(&b);
+	n.bytes = buf_u64(&b);
+	if (header_bytes < ENTRY_BYTES || header_bytes > left)
+		return damaged(f, where, "has a header of impossible size", e);
+	if (padded_bytes > left - header_bytes)
+		return damaged(f, where, "reaches past the end of its container", e);
+	if (packed_bytes > padded_bytes)
+		return damaged(f, where, "has a packed size above its room", e);
+	n.is_debug = flags & FLAG_DEBUG;
+	n.is_arch_specific = flags & FLAG_ARCH;
+	n.is_family_specific = flags & FLAG_FAMILY;
+	n.packing = packing_of(flags);
+	if (n.packing == FATBIN_STORED || !packed_bytes || !n.bytes) {
+		n.packing = FATBIN_STORED;
+		packed_bytes = 0;
+		n.bytes = padded_bytes;
+	}
+	buf_part(&f->data, start + header_bytes, packed_bytes ? packed_bytes : padded_bytes,
+		 &n.payload);
+	f->data.at = start + header_bytes + (size_t)padded_bytes;
+	*entry = n;
+	return 1;
+}
+
+int fatbin_open(struct fatbin *f, struct buf data, struct err *e)
+{
+	struct fatbin result = {.data = data};
+
+	buf_seek(&result.data, 0);
+	/* A wrapper holds pointers, which mean nothing in a file: its container is looked for. */
+	if (data.bytes < 4 ||
+	    (word_at(&data, 0) != FATBIN_MAGIC && word_at(&data, 0) != FATBIN_WRAPPER_MAGIC))
+		return err_set(e, ERR_FORMAT, (int64_t)data.origin, "not a fat binary");
+	if (data.bytes < CONTAINER_BYTES)
+		return err_set(e, ERR_TRUNCATED, (int64_t)(data.origin + data.bytes),
+			       "fat binary ends within its header");
+	if (!find_container(&result))
+		return err_set(e, ERR_FORMAT, (int64_t)data.origin,
+			       "fat binary wrapper without a container");
+	*f = result;
+	return 0;
+}
+
+int fatbin_next(struct fatbin *f, struct fatbin_entry *entry, struct err *e)
+{
+	while (f->data.at >= f->end) {
+		if (!find_container(f))
+			return 0;
+		if (enter_container(f, e) < 0)
+			return -1;
+	}
+	return read_entry(f, entry, e);
+}
+
+/* ---- unpacking */
+
+static size_t zstd_unpack(const struct buf *in, uint8_t *out, size_t room)
+{
+	size_t got = ZSTD_decompress(out, room, in->data, in->bytes);
+
+	return ZSTD_isError(got) ? 0 : got;
+}
+
+static size_t lz4_unpack(const struct buf *in, uint8_t *out, size_t room)
+{
+	int got;
+
+	if (in->bytes > LZ4_MAX_INPUT_SIZE || room > INT32_MAX)
+		return 0;
+	got = LZ4_decompress_safe((const char *)in->data, (char *)out, (int)in->bytes, (int)room);
+	return got < 0 ? 0 : (size_t)got;
+}
+
+/* Unpack into `room` bytes; the number of bytes that came out, 0 = damaged. */
+static size_t unpack(const struct fatbin_entry *entry, uint8_t *out, size_t room)
+{
+	switch (entry->packing) {
+	case FATBIN_ZSTD: return zstd_unpack(&entry->payload, out, room);
+	case FATBIN_LZ4: return lz4_unpack(&entry->payload, out, room);
+	default: break;
+	}
+	if (room != entry->payload.bytes)
+		return 0;
+	if (room)
+		memcpy(out, entry->payload.data, room);
+	return room;
+}
+
+/* Link-time code bears the marks of a packed entry without being packed. */
+static int copy_opaque(const struct fatbin_entry *entry, uint64_t *budget, uint8_t **out,
+		       size_t *bytes, struct err *e)
+{
+	struct fatbin_entry stored = *entry;
+
+	stored.packing = FATBIN_STORED;
+	stored.bytes = entry->payload.bytes;
+	return fatbin_unpack(&stored, budget, out, bytes, e);
+}
+
+int fatbin_unpack(const struct fatbin_entry *entry, uint64_t *budget, uint8_t **out, size_t *bytes,
+		  struct err *e)
+{
+	uint64_t want = entry->bytes;
+	uint8_t *data;
+
+	if (want > FATBIN_ENTRY_MAX || want > *budget)
+		return err_set(e, ERR_LIMIT, (int64_t)entry->offset,
+			       "fat binary entry of %llu bytes is above the limit",
+			       (unsigned long long)want);
+	data = malloc((size_t)want + 1);
+	if (!data)
+		return err_set(e, ERR_MEMORY, (int64_t)entry->offset,
+			       "no memory for a fat binary entry of %llu bytes",
+			       (unsigned long long)want);
+	if (unpack(entry, data, (size_t)want) != want) {
+		free(data);
+		if (entry->kind == FATBIN_LTO)
+			return copy_opaque(entry, budget, out, bytes, e);
+		return err_set(e, ERR_CORRUPT, (int64_t)entry->payload.origin,
+			       "%s payload of a fat binary entry is damaged",
+			       entry->packing == FATBIN_ZSTD ? "zstd" : "LZ4");
+	}
+	*budget -= want;
+	*out = data;
+	*bytes = (size_t)want;
+	return 0;
+}
+
+/* ---- selection */
+
+/* How well an entry fits: 0 = not at all, else the higher the better; cubins above any PTX. */
+static uint32_t fitness(const struct fatbin_entry *n, uint32_t sm)
+{
+	uint32_t rank = n->is_arch_specific ? 2 : n->is_family_specific ? 1 : 0;
+
+	if (n->sm > sm || n->sm > 10000 || (n->kind != FATBIN_CUBIN && n->kind != FATBIN_PTX))
+		return 0;
+	if (n->is_arch_specific && n->sm != sm)
+		return 0;
+	if ((n->is_family_specific || n->kind == FATBIN_CUBIN) && n->sm / 10 != sm / 10)
+		return 0;
+	return (n->kind == FATBIN_CUBIN ? 1u << 20 : 0) + n->sm * 4 + rank + 1;
+}
+
+int fatbin_select(struct buf data, uint32_t sm, struct fatbin_entry *entry, struct err *e)
+{
+	struct fatbin_entry n;
+	struct fatbin f;
+	uint32_t best = 0;
+	int rc;
+
+	if (fatbin_open(&f, data, e) < 0)
+		return -1;
+	while ((rc = fatbin_next(&f, &n, e)) > 0) {
+		uint32_t fits = fitness(&n, sm);
+
+		if (fits > best) {
+			best = fits;
+			*entry = n;
+		}
+	}
+	/* What was found before a damaged part is still right, but a better one may have been lost. */
+	return best ? 1 : rc;
+}
+
+/* ---- whole files */
+
+int fatbin_file_open(struct fatbin_file *f, struct buf file, struct err *e)
+{
+	struct fatbin_file result = {.file = file};
+	struct elf elf;
+
+	if (!elf_is(&file)) {
+		if (fatbin_open(&result.current, file, e) < 0)
+			return -1;
+	} else if (elf_machine(&file) != ELF_MACHINE_CUDA) {
+		result.current = (struct fatbin){.data = file, .is_scan = true};
+	} else {
+		if (elf_open(&elf, file, e) < 0)
+			return -1;
+		result.is_cubin = true;
+		result.sm = elf.abi_version >= 8 ? elf.flags >> 8 & 0xffff : elf.flags & 0xff;
+	}
+	*f = result;
+	return 0;
+}
+
+int fatbin_file_next(struct fatbin_file *f, struct fatbin_entry *entry, struct err *e)
+{
+	if (!f->is_cubin)
+		return fatbin_next(&f->current, entry, e);
+	if (f->is_done)
+		return 0;
+	f->is_done = true;
+	*entry = (struct fatbin_entry){
+		.offset = f->file.origin,
+		.kind = FATBIN_CUBIN,
+		.sm = f->sm,
+		.payload = f->file,
+		.bytes = f->file.bytes,
+	};
+	return 1;
+}

@@ -1,0 +1,97 @@
+/*
+ * fatbin.h - fat binaries: containers of code for several architectures, alone or inside host
+ * executables, shared objects and relocatables. Input: bytes of a file. Output: one entry after
+ * another, still packed; unpacked on request. Nothing is held but the place in the input.
+ * Leaves the inside of a cubin to cubin.c. The format is not documented by the vendor; what is known
+ * of it was found by dissecting files, so that anything unexpected is an error of that one container.
+ */
+#ifndef KBN_FATBIN_H
+#define KBN_FATBIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "elf.h"
+#include "err.h"
+
+#define FATBIN_MAGIC         0xba55ed50u
+#define FATBIN_WRAPPER_MAGIC 0x466243b1u
+
+/* Most bytes that one entry may unpack to; the largest seen in the wild is 134 MB. */
+#define FATBIN_ENTRY_MAX (1ull << 30)
+
+enum fatbin_kind {
+	FATBIN_PTX = 1,
+	FATBIN_CUBIN = 2,
+	FATBIN_LTO = 8
+}; /* others are kept as they are */
+enum fatbin_packing { FATBIN_STORED, FATBIN_LZ4, FATBIN_ZSTD };
+
+struct fatbin_entry {
+	uint64_t offset;         /* of the entry in the input */
+	uint16_t kind;           /* enum fatbin_kind or a number that we do not know */
+	uint16_t major, minor;   /* PTX version; of cubins the ELF ABI */
+	uint32_t sm;             /* 90; of PTX its target */
+	bool is_arch_specific;   /* sm_90a: runs on exactly that SM */
+	bool is_family_specific; /* sm_100f: runs on its family */
+	bool is_debug;
+	enum fatbin_packing packing;
+	struct buf payload; /* packed bytes; stored ones may end in padding */
+	uint64_t bytes;     /* unpacked size */
+};
+
+/* One or several containers in a row, with zeros or other matter between them. */
+struct fatbin {
+	struct buf data;   /* cursor: next entry, or where to look for the next container */
+	size_t end;        /* of the current container; cursor >= end: between containers */
+	bool is_truncated; /* the current container promises more than there is */
+	bool is_scan; /* of a file that holds other things too: only a whole container head counts */
+};
+
+/* Begin with the containers in `data`, which must start with one (after a wrapper, if any). */
+int fatbin_open(struct fatbin *f, struct buf data, struct err *e);
+
+/*
+ * The next entry: 1; 0 at the end; -1 when the container is damaged here. After -1 a further call
+ * goes on with the next container.
+ */
+int fatbin_next(struct fatbin *f, struct fatbin_entry *entry, struct err *e);
+
+/*
+ * The unpacked bytes in memory of their own (free()). `budget` is what may still be unpacked in all
+ * and shrinks by *bytes; ERR_LIMIT when the entry claims more, or more than FATBIN_ENTRY_MAX.
+ * Link-time intermediate code bears such marks without being packed: it is copied as it is.
+ */
+int fatbin_unpack(const struct fatbin_entry *entry, uint64_t *budget, uint8_t **out, size_t *bytes,
+		  struct err *e);
+
+/*
+ * What a device runs of these containers: 1 and the entry, 0 when nothing fits. SM as in 90.
+ * Cubins of the same major with the highest minor not above it, `a` only on its own SM, `f` within its
+ * family, of equal ones a before f before plain; else the PTX with the highest target not above.
+ */
+int fatbin_select(struct buf data, uint32_t sm, struct fatbin_entry *entry, struct err *e);
+
+/* Any file with device code in it, entry by entry. */
+struct fatbin_file {
+	struct buf file;
+	bool is_cubin; /* the file itself is one cubin */
+	bool is_done;  /* and that was given */
+	uint32_t sm;   /* of the cubin */
+	struct fatbin current;
+};
+
+/*
+ * `file` may be a cubin, a container, a wrapper followed by one, or a host file (ELF: executable,
+ * shared object, relocatable). ERR_FORMAT for anything else. Host files are scanned from end to end
+ * and not by section: mathematics libraries keep most of their containers in other sections than
+ * .nv_fatbin. A host file without device code is no error: it has no entries.
+ */
+int fatbin_file_open(struct fatbin_file *f, struct buf file, struct err *e);
+
+/* As fatbin_next, over all containers of the file; a cubin is one stored entry. */
+int fatbin_file_next(struct fatbin_file *f, struct fatbin_entry *entry, struct err *e);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * main.c - the command table, help and version. Everything else is in cmd_*.c, one file per command.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "kbn_env.h"
+
+#ifndef KBN_VERSION
+#define KBN_VERSION "0"
+#endif
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *arguments, *help;
+} commands[] = {
+	{"run", cmd_run, "[options] -- APP...",
+	 "run a program, record its kernels, report when it ends"},
+	{"report", cmd_report, "DIR... [options]",
+	 "analyse a recording, also while the program still runs"},
+	{"merge", cmd_merge, "DIR... -o DIR", "many processes or ranks into one run directory"},
+	{"devices", cmd_devices, "[NAME] [--json]", "the hardware tables with their sources"},
+	{"occupancy", cmd_occupancy, "--arch sm_XX --block N [options]",
+	 "how many blocks an SM holds, and what limits it"},
+	{"calibrate", cmd_calibrate, "[--json] [-o FILE]",
+	 "measure this machine once: event bias, bandwidth, rates"},
+	{"schema", cmd_schema, "[FORMAT]", "the JSON Schema of every output format"},
+};
+#define COMMANDS (sizeof(commands) / sizeof(*commands))
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static void usage(FILE *out)
+{
+	fprintf(out,
+		"kbn " KBN_VERSION ": why the kernels of an unmodified CUDA program are slow\n\n"
+		"  LD_PRELOAD=libkbn.so APP...   record; the report is written when APP ends\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  kbn %-10s %-34s %s\n", commands[i].name, commands[i].arguments,
+			commands[i].help);
+	fprintf(out,
+		"\nkbn help COMMAND describes a command, kbn help env the KBN_* settings.\n"
+		"Exit status: 0 good, 1 the input cannot be analysed, 2 usage; kbn run: that of APP.\n");
+}
+
+/* The settings of the recorder, from the one table. */
+static void help_env(void)
+{
+#define ROW(field, variable, option, argument, def, help)                                          \
+	printf("%-14s %-22s default %-10s %s%s%s\n", variable, argument, def[0] ? def : "-", help, \
+	       option[0] ? "; kbn run " : "", option);
+	KBN_ENV_TABLE(ROW)
+#undef ROW
+}
+
+static int help(int argc, char **argv)
+{
+	char *again[] = {argc > 1 ? argv[1] : NULL, (char *)"--help", NULL};
+	const struct command *c;
+
+	if (argc < 2) {
+		usage(stdout);
+		return CMD_GOOD;
+	}
+	if (strcmp(argv[1], "env") == 0) {
+		help_env();
+		return CMD_GOOD;
+	}
+	c = find(argv[1]);
+	if (c)
+		return c->run(2, again);
+	fprintf(stderr, "kbn help: no command %s\n", argv[1]);
+	return CMD_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		usage(stderr);
+		return CMD_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
+		return help(argc - 1, argv + 1);
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+		puts("kbn " KBN_VERSION);
+		return CMD_GOOD;
+	}
+	c = find(argv[1]);
+	if (!c) {
+		fprintf(stderr, "kbn: no command %s; kbn help lists them\n", argv[1]);
+		return CMD_USAGE;
+	}
+	return c->run(argc - 1, argv + 1);
+}

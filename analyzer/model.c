@@ -1,0 +1,327 @@
+/*
+ * model.c - see model.h: joins times, occupancy and code facts of each kernel and sums up the run.
+ * The class of a kernel needs its work (FLOPs, bytes). Until the code is interpreted that is not
+ * known, and only what time and geometry prove by themselves is said.
+ */
+#include "model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "text.h"
+
+#define SHORT_KERNEL_US     10.0 /* below it the launch itself may be what costs */
+#define FIRST_LAUNCH_FACTOR 10 /* a first launch this much slower than the median is worth a word */
+
+static void add_finding(struct metric_finding *list, int *n, const char *id, const char *text)
+{
+	if (*n < METRIC_FINDINGS && text)
+		list[(*n)++] = (struct metric_finding){id, text};
+}
+
+/* ---------------------------------------------------------------- devices */
+
+static int build_device(struct model_device *d, const struct session_device *s,
+			const struct calibration *c, struct arena *arena)
+{
+	struct arch_attribute *attrs = arena_array(arena, s->attrs_n, sizeof(*attrs));
+
+	if (!attrs)
+		return -1;
+	for (size_t i = 0; i < s->attrs_n; i++)
+		attrs[i] = (struct arch_attribute){s->attrs[i].attribute, s->attrs[i].value};
+	arch_describe(&d->hw, s->name, s->cc, s->mig[0] != '\0', attrs, s->attrs_n);
+	if (c)
+		d->calibration = *c;
+	d->bias = calibration_bias(c, s->cc);
+	if (!c || !c->found)
+		return 0;
+	for (int i = 0; i < PEAK_N; i++)
+		if (!isnan(c->peaks[i])) {
+			d->hw.peaks[i] = c->peaks[i];
+			d->hw.peaks_source = "calibrated";
+		}
+	if (!isnan(c->copy_gbps))
+		d->hw.dram_gbps = c->copy_gbps;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+static uint64_t blocks_of(const uint32_t v[3])
+{
+	return (uint64_t)v[0] * v[1] * v[2];
+}
+
+static int cluster_blocks(const struct session_shape *s)
+{
+	const int *c = s->kernel->cluster;
+
+	if (blocks_of(s->cluster))
+		return (int)blocks_of(s->cluster);
+	return c[0] > 0 && c[1] > 0 && c[2] > 0 ? c[0] * c[1] * c[2] : 0;
+}
+
+/* The driver's word first: it describes the code that ran. */
+static int driver_or_code(int driver, int code)
+{
+	return driver >= 0 ? driver : code;
+}
+
+static void build_occupancy(struct model_kernel *k, const struct model_device *d)
+{
+	const struct session_shape *s = k->shape;
+	struct occupancy_input in = {
+		.registers = k->resources.registers,
+		.block_threads = (int)blocks_of(s->block),
+		.static_smem_bytes = k->resources.static_smem_bytes,
+		.dyn_smem_bytes = s->dyn_smem_bytes,
+		.barriers = k->code.barriers,
+		.cluster_blocks = cluster_blocks(s),
+		.carveout = s->kernel->carveout,
+		.grid_blocks = blocks_of(s->grid),
+		.sm_count = s->green_sm_count ? (int)s->green_sm_count : d->hw.sm_count,
+	};
+
+	if (!d->hw.arch_known || s->overflow || in.block_threads == 0)
+		return;
+	k->occupancy_known = true;
+	occupancy_compute(&k->occupancy, &d->hw.arch, &in);
+	k->cliff_known = smem_cliff_compute(&k->cliff, &d->hw.arch, &in);
+}
+
+static const char *few_blocks(struct arena *a, const struct model_kernel *k,
+			      const struct model_device *d)
+{
+	uint64_t blocks = blocks_of(k->shape->grid);
+	int sms = k->shape->green_sm_count ? (int)k->shape->green_sm_count : d->hw.sm_count;
+
+	if (blocks < (uint64_t)sms)
+		return text_format(a, "%llu blocks for %d SMs: %d SMs never work",
+				   (unsigned long long)blocks, sms, sms - (int)blocks);
+	return text_format(
+		a, "%.4g waves: the grid does not fill the SMs with the blocks they could hold",
+		k->occupancy.waves);
+}
+
+/* What time and geometry prove without knowing the work. */
+static void build_verdict(struct model_kernel *k, const struct model_device *d, struct arena *a)
+{
+	struct metric_class *v = &k->verdict;
+	const struct occupancy *o = &k->occupancy;
+#define REASON(id, ...) add_finding(v->reasons, &v->reasons_n, id, text_format(a, __VA_ARGS__))
+
+	v->class = quantity_label_names[QUANTITY_UNKNOWN];
+	v->label = quantity_label_names[QUANTITY_UNKNOWN];
+	REASON("KBN-R001", "the work of the kernel (operations, bytes) is not known: "
+			   "instruction analysis is not part of this version");
+	if (k->occupancy_known && o->waves < 1)
+		add_finding(v->reasons, &v->reasons_n, "KBN-R002", few_blocks(a, k, d));
+	else if (k->occupancy_known && o->waves < 2 && o->last_wave_pct < 100)
+		REASON("KBN-R003",
+		       "tail: %.4g waves, the last %.3g%% full; %.0f%% of the SM time idles when all blocks "
+		       "take the same time",
+		       o->waves, o->last_wave_pct, o->tail_waste_pct);
+	if (k->occupancy_known && o->enough_warps == 0)
+		REASON("KBN-R004",
+		       "%d warps per SM, below the %d from which latency counts as hidden",
+		       o->warps_per_sm, o->enough_warps_at);
+	if (k->times.median < SHORT_KERNEL_US)
+		REASON("KBN-R005",
+		       "shorter than %.0f us: it may be bound by its launch, but the gaps between launches "
+		       "are not recorded",
+		       SHORT_KERNEL_US);
+#undef REASON
+}
+
+static bool is_jit(const struct session_image *image)
+{
+	return image && (image->kind == KBN_KIND_PTX || image->origin == KBN_ORIGIN_JIT);
+}
+
+static void build_traps(struct model_kernel *k, struct arena *a)
+{
+	const struct metric_resources *r = &k->resources;
+	const struct metric_times *t = &k->times;
+#define TRAP(id, ...) add_finding(k->traps, &k->traps_n, id, text_format(a, __VA_ARGS__))
+
+	if (k->code.debug_build == 1)
+		TRAP("KBN-T001",
+		     "debug build (-G): nothing is inlined and variables live in memory; its speed says little");
+	if (r->spill_instructions > 0)
+		TRAP("KBN-T002",
+		     "%d instructions spill registers to local memory (%d bytes per thread)",
+		     r->spill_instructions, r->local_bytes);
+	else if (r->local_bytes > 0)
+		TRAP("KBN-T002",
+		     "%d bytes of local memory per thread: spilled registers or arrays indexed at run time",
+		     r->local_bytes);
+	if (is_jit(k->shape->kernel->image))
+		TRAP("KBN-T003",
+		     "compiled from PTX by the driver at load: slow first start, and no code tuned for this GPU was "
+		     "shipped");
+	if (!t->warmup_only && t->first > FIRST_LAUNCH_FACTOR * t->median)
+		TRAP("KBN-T004",
+		     "the first launch took %.4g us, %.0f times the median: it stands apart from the statistics",
+		     t->first, t->first / t->median);
+	if (k->shape->overflow)
+		TRAP("KBN-T005",
+		     "many geometries of this kernel share this entry: the cap on kernel shapes was reached");
+	if (k->cliff_known && k->cliff.above_cliff)
+		TRAP("KBN-T006",
+		     "above the shared memory cliff: one block per SM because of shared memory alone");
+	if (k->code.mismatch)
+		TRAP("KBN-T007", "the stored code may not be what ran: %s", k->code.mismatch);
+#undef TRAP
+}
+
+static void build_kernel(struct model_kernel *k, const struct session_shape *s,
+			 const struct model_device *d, model_code_fn code_fn, void *code_ctx,
+			 struct arena *a)
+{
+	const struct session_kernel *f = s->kernel;
+
+	k->shape = s;
+	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, NULL, NULL};
+	if (code_fn)
+		code_fn(code_ctx, f, d->hw.arch.sm, &k->code);
+	k->resources.registers = driver_or_code(f->registers, k->code.registers);
+	k->resources.static_smem_bytes =
+		driver_or_code(f->static_smem_bytes, k->code.static_smem_bytes);
+	k->resources.local_bytes = driver_or_code(f->local_bytes, k->code.local_bytes);
+	k->resources.spill_instructions = k->code.spill_instructions;
+	k->launches = s->sampled_out + s->untimeable + s->bracketed;
+	model_times(&k->times, &s->times, &d->bias, k->launches);
+	build_occupancy(k, d);
+	build_verdict(k, d, a);
+	build_traps(k, a);
+}
+
+/* ----------------------------------------------------------------- totals */
+
+static void add_kernel_time(struct quantity *sum, const struct quantity *q)
+{
+	sum->value += q->value;
+	sum->low += q->low;
+	sum->high += q->high;
+	if (q->label == QUANTITY_ESTIMATED)
+		sum->label = QUANTITY_ESTIMATED;
+	if (q->by == QUANTITY_BY_EVENTS)
+		sum->by = q->by;
+}
+
+static void build_kernel_time(struct model *m, const struct session *s)
+{
+	struct quantity sum = {0, 0, 0, QUANTITY_MEASURED, QUANTITY_BY_GATED_EVENTS, NULL};
+	struct model_totals *t = &m->totals;
+	bool replayed = false, any = false;
+
+	for (size_t i = 0; i < s->shapes_n; i++) {
+		const struct model_kernel *k = &m->kernels[i];
+
+		replayed |= s->shapes[i].graph_node_launches > 0;
+		if (quantity_known(&k->times.total)) {
+			add_kernel_time(&sum, &k->times.total);
+			any = true;
+		} else if (k->launches > 0) {
+			t->shapes_untimed++;
+		}
+	}
+	if (!any) {
+		t->kernel_time_us = quantity_unknown("no kernel was timed");
+		return;
+	}
+	if (t->shapes_untimed || replayed) {
+		sum.label = QUANTITY_ESTIMATED;
+		sum.high = NAN;
+		sum.why = replayed ? "kernels replayed by graphs are not in it"
+				   : text_format(s->arena,
+						 "%llu kernel shapes without a time are not in it",
+						 (unsigned long long)t->shapes_untimed);
+	}
+	t->kernel_time_us = sum;
+}
+
+static void build_totals(struct model *m, const struct session *s)
+{
+	struct model_totals *t = &m->totals;
+	double duration_us = 0;
+
+	build_kernel_time(m, s);
+	for (size_t i = 0; i < s->runs_n; i++)
+		duration_us += (double)s->runs[i].duration_ns / 1e3;
+	if (quantity_known(&t->kernel_time_us) && duration_us > 0) {
+		t->busy_pct = t->kernel_time_us;
+		t->busy_pct.value *= 100 / duration_us;
+		t->busy_pct.low *= 100 / duration_us;
+		t->busy_pct.high *= 100 / duration_us;
+		t->busy_pct.label = QUANTITY_ESTIMATED;
+		t->busy_pct.by = QUANTITY_BY_MODEL;
+		t->busy_pct.why =
+			"kernel time over recorded time; kernels of different streams may overlap";
+	} else {
+		t->busy_pct = quantity_unknown(duration_us > 0
+						       ? t->kernel_time_us.why
+						       : "the duration of the run is not known");
+	}
+	t->gap_us = quantity_unknown("the gaps between launches are not recorded");
+	t->copy_time_us = quantity_unknown("copies are not timed in this version");
+	t->copy_overlap_pct = quantity_unknown("copies are not timed in this version");
+}
+
+static void build_timing(struct model *m, const struct session *s)
+{
+	struct model_timing *t = &m->timing;
+	double self = 0, duration = 0;
+	bool on = false, cupti = false, gated = false;
+
+	for (size_t i = 0; i < s->runs_n; i++) {
+		const struct session_run *r = &s->runs[i];
+
+		t->gates += r->gates;
+		t->gate_deadlines += r->gate_deadlines;
+		self += (double)r->self_ns;
+		duration += (double)r->duration_ns;
+		on |= r->timing != KBN_TIMING_OFF;
+		cupti |= r->timing == KBN_TIMING_CUPTI;
+	}
+	for (size_t i = 0; i < s->shapes_n; i++)
+		gated |= s->shapes[i].times.gated > 0;
+	t->method = !on ? "off" : cupti ? "cupti" : gated ? "gated-events" : "events";
+	t->self_overhead_pct = duration > 0 ? 100 * self / duration : NAN;
+	t->bias_us = t->uncertainty_us = NAN;
+	for (size_t i = 0; on && i < s->devices_n; i++) {
+		const struct event_bias *b = &m->devices[i].bias;
+		double bias = (gated ? b->gated_ns : b->plain_ns) / 1e3;
+
+		if (i > 0 && bias != t->bias_us) {
+			t->bias_us = t->uncertainty_us = NAN;
+			break;
+		}
+		t->bias_us = bias;
+		t->uncertainty_us = (gated ? b->gated_uncertainty_ns : b->plain_ns) / 1e3;
+	}
+}
+
+int model_build(struct model *m, const struct session *s, const struct calibration *calibrations,
+		model_code_fn code_fn, void *code_ctx, struct err *e)
+{
+	struct model built = {0};
+
+	built.devices = arena_array(s->arena, s->devices_n, sizeof(*built.devices));
+	built.kernels = arena_array(s->arena, s->shapes_n, sizeof(*built.kernels));
+	if (!built.devices || !built.kernels)
+		return err_set(e, ERR_MEMORY, -1, "out of memory");
+	for (size_t i = 0; i < s->devices_n; i++)
+		if (build_device(&built.devices[i], &s->devices[i],
+				 calibrations ? &calibrations[i] : NULL, s->arena) < 0)
+			return err_set(e, ERR_MEMORY, -1, "out of memory");
+	for (size_t i = 0; i < s->shapes_n; i++)
+		build_kernel(&built.kernels[i], &s->shapes[i], &built.devices[s->shapes[i].device],
+			     code_fn, code_ctx, s->arena);
+	build_totals(&built, s);
+	build_timing(&built, s);
+	*m = built;
+	return 0;
+}

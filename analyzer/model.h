@@ -1,0 +1,85 @@
+/*
+ * model.h - from what was recorded to what is said of each kernel: times without the bias of the event
+ * pair, occupancy, cliffs, class. Input: struct session, calibrations, code facts. Output: plain data,
+ * one entry per session shape in the same order. Leaves wording, names and sorting to report.c.
+ */
+#ifndef KBN_MODEL_H
+#define KBN_MODEL_H
+
+#include "arch.h"
+#include "calibration.h"
+#include "metrics.h"
+#include "occupancy.h"
+#include "session.h"
+
+struct model_device {
+	struct arch_device hw; /* peaks replaced by the calibration's where it has them */
+	struct calibration calibration;
+	struct event_bias bias;
+};
+
+/* What the stored code says of one kernel; -1 = not known. */
+struct model_code {
+	int registers, static_smem_bytes, local_bytes, spill_instructions, barriers, debug_build;
+	const char *
+		mismatch; /* how the stored code differs from what the driver ran, NULL = it does not */
+	const char *
+		reconstructed_by; /* "driver", "ptxas": compiled again from PTX; NULL = the code that ran */
+};
+
+/* Looks up the code facts of a kernel on a device of that SM; `ctx` is the caller's. Leaves *code as it is when there are none. */
+typedef void (*model_code_fn)(void *ctx, const struct session_kernel *kernel, int sm,
+			      struct model_code *code);
+
+struct model_kernel {
+	const struct session_shape *shape;
+	uint64_t launches; /* that ran: neither captured nor failed */
+	struct metric_times times;
+	struct metric_resources resources;
+	struct model_code code;
+	bool occupancy_known; /* architecture known, geometry kept */
+	struct occupancy occupancy;
+	bool cliff_known;
+	struct smem_cliff cliff;
+	struct metric_class verdict;
+	struct metric_finding traps[METRIC_FINDINGS];
+	int traps_n;
+};
+
+struct model_totals {
+	struct quantity kernel_time_us, busy_pct, gap_us, copy_time_us, copy_overlap_pct;
+	uint64_t shapes_untimed; /* that ran without any good time */
+};
+
+struct model_timing {
+	const char *method;             /* "gated-events", "events", "cupti", "off" */
+	double bias_us, uncertainty_us; /* NaN when devices differ */
+	double self_overhead_pct;       /* host time of timing, of the recorded time */
+	uint64_t gates, gate_deadlines;
+};
+
+struct model {
+	struct model_device *devices;
+	struct model_kernel *kernels; /* as many as session shapes */
+	struct model_totals totals;
+	struct model_timing timing;
+};
+
+/*
+ * Memory comes from the session's arena; nothing to free. `calibrations` has one entry per session
+ * device, NULL = none; `code_fn` may be NULL. Fails only for want of memory.
+ */
+int model_build(struct model *m, const struct session *s, const struct calibration *calibrations,
+		model_code_fn code_fn, void *code_ctx, struct err *e);
+
+/*
+ * Times of one shape. `ran` = launches that ran. The rule: launches 0 to 2 are warm-up and stand apart;
+ * mean, median, p90, min, max are of the others. A gated time loses gated_ns, a plain one plain_ns.
+ * Median and p90 come from the sketch by interpolation within a bucket, bounded by min and max, or
+ * from the early samples when there is no sketch. total = what was timed + mean * what was not.
+ * A time that is not positive after the bias is below the resolution and stays unknown.
+ */
+void model_times(struct metric_times *out, const struct session_times *t,
+		 const struct event_bias *bias, uint64_t ran);
+
+#endif

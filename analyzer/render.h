@@ -1,0 +1,51 @@
+/*
+ * render.h - the formats of a report: one struct of callbacks each. A renderer reads struct report
+ * and writes text; it computes nothing.
+ */
+#ifndef KBN_RENDER_H
+#define KBN_RENDER_H
+
+#include <stdio.h>
+
+#include "report.h"
+#include "text.h"
+
+struct render_options {
+	int columns; /* of the terminal, for text */
+	size_t top; /* kernels listed by text and described by Markdown, 0 = the format's own choice */
+};
+
+struct render_format {
+	const char *name; /* also of the option: --json */
+	const char *file; /* "report.json" */
+	int (*report)(const struct report *r, const struct render_options *o, FILE *out,
+		      struct err *e);
+};
+
+extern const struct render_format render_text, render_md, render_json, render_csv;
+
+/* By name; NULL = there is no such format. */
+const struct render_format *render_find(const char *name);
+
+/* Write the report to `path` through a temporary file beside it and rename, so that no reader sees half of it. */
+int render_file(const struct render_format *f, const struct report *r,
+		const struct render_options *o, const char *path, struct err *e);
+
+/* The `occupancy` and `smem_cliff` objects of the contract as one JSON document, for `kbn occupancy`. */
+int render_json_occupancy(const struct occupancy *o, const struct smem_cliff *cliff,
+			  int published_cliff_bytes, FILE *out, struct err *e);
+
+/* One row of the occupancy table, for people. */
+struct render_limit {
+	const char *resource;
+	char per_block[TEXT_NUMBER], per_sm[TEXT_NUMBER], blocks[TEXT_NUMBER];
+	bool is_limiter;
+};
+
+/* The rows worth showing; returns how many. */
+size_t render_limits(const struct occupancy *o, struct render_limit rows[LIMIT_N]);
+
+/* The same as a table of plain text. `indent` spaces before each line. */
+void render_text_occupancy(const struct occupancy *o, int indent, FILE *out);
+
+#endif

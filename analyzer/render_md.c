@@ -1,0 +1,395 @@
+/*
+ * render_md.c - the report to read: a workload page, then one section per kernel. What this version
+ * does not find out is said in one line, never as an empty table.
+ */
+#include "render.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "text.h"
+
+#define MD_SECTIONS  50         /* kernels described one by one unless asked for more */
+#define MD_ROWS      200        /* kernels in the table */
+#define WORK_UNKNOWN "KBN-R001" /* true of every kernel of this version: said once */
+#define NAME_CHARS   400        /* of a demangled name in its section; complete in the JSON */
+
+/* Characters that Markdown would take for markup; a table cell must not contain a bar. */
+static void plain(const char *s, FILE *out)
+{
+	for (; *s; s++) {
+		if (strchr("\\`*_{}[]<>|#", *s))
+			fputc('\\', out);
+		fputc(*s, out);
+	}
+}
+
+/* As code, which only a backtick can end. Cut at whole characters. */
+static void code(const char *s, size_t most, FILE *out)
+{
+	size_t n = 0;
+
+	fputc('`', out);
+	for (; *s; s++) {
+		if ((*s & 0xc0) != 0x80 && n++ == most) {
+			fputs("...", out);
+			break;
+		}
+		fputc(*s == '`' ? '\'' : *s, out);
+	}
+	fputc('`', out);
+}
+
+static void cell_count(int64_t n, FILE *out)
+{
+	char t[TEXT_NUMBER];
+
+	fprintf(out, " %s |", text_int(t, n));
+}
+
+static void quantity(const char *what, const struct quantity *q,
+		     const char *(*show)(char *, double), FILE *out)
+{
+	char t[TEXT_NUMBER], low[TEXT_NUMBER], high[TEXT_NUMBER];
+
+	if (!quantity_known(q)) {
+		fprintf(out, "- %s: not known (%s)\n", what, q->why ? q->why : "no data");
+		return;
+	}
+	fprintf(out, "- %s: **%s** (%s", what, show(t, q->value), quantity_label_names[q->label]);
+	if (!isnan(q->low) && !isnan(q->high) && q->low < q->high)
+		fprintf(out, ", %s to %s", show(low, q->low), show(high, q->high));
+	fprintf(out, "%s%s)\n", q->why ? "; " : "", q->why ? q->why : "");
+}
+
+static const char *show_us(char *t, double v)
+{
+	return text_us(t, v);
+}
+
+static const char *show_pct(char *t, double v)
+{
+	char n[TEXT_NUMBER];
+
+	snprintf(t, TEXT_NUMBER, "%.20s%%", text_real(n, v));
+	return t;
+}
+
+/* --------------------------------------------------------------- workload */
+
+static void runs(const struct report *r, FILE *out)
+{
+	char t[TEXT_NUMBER];
+
+	for (size_t i = 0; i < r->runs_n; i++) {
+		const struct report_run *p = &r->runs[i];
+
+		fputs("- ", out);
+		if (p->rank >= 0)
+			fprintf(out, "rank %d: ", p->rank);
+		fputc('`', out);
+		for (size_t k = 0, n = 0; k < p->command_n && n < NAME_CHARS; k++) {
+			for (const char *s = p->command[k]; *s && n < NAME_CHARS; s++, n++)
+				fputc(*s == '`' ? '\'' : *s, out);
+			if (k + 1 < p->command_n)
+				fputc(' ', out);
+		}
+		fprintf(out, "` on %s, pid %u, %s, %s", *p->host ? p->host : "unknown host", p->pid,
+			text_us(t, 1e6 * p->duration_s), p->end);
+		if (*p->driver)
+			fprintf(out, ", driver %s", p->driver);
+		if (p->foreign)
+			fprintf(out, ", **another profiler was present: %s**", p->foreign);
+		fputs("\n", out);
+	}
+	fputs("\n", out);
+}
+
+static void devices(const struct report *r, FILE *out)
+{
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], d[TEXT_NUMBER];
+
+	fputs("| device | SMs | clock MHz | DRAM GB/s | L2 | shared memory per SM | FP32 TFLOPS | peaks from |\n"
+	      "|---|---:|---:|---:|---:|---:|---:|---|\n",
+	      out);
+	for (size_t i = 0; i < r->devices_n; i++) {
+		const struct report_device *v = &r->devices[i];
+
+		fprintf(out, "| %zu: ", i);
+		plain(v->name, out);
+		if (v->hw.arch.sm > 0)
+			fprintf(out, " (sm\\_%d)", v->hw.arch.sm);
+		fputs(" |", out);
+		cell_count(v->hw.sm_count, out);
+		cell_count(v->hw.clock_mhz, out);
+		fprintf(out, " %s | %s | %s | %s | %s |\n", text_real(a, v->hw.dram_gbps),
+			text_bytes(b, v->hw.l2_bytes), text_bytes(c, v->hw.smem_per_sm_bytes),
+			text_real(d, v->hw.peaks[PEAK_FP32]),
+			v->hw.peaks_source ? v->hw.peaks_source : "not known");
+	}
+	fputs("\nPeaks are dense.\n\n", out);
+}
+
+static void accounting(const struct report_accounting *a, FILE *out)
+{
+	const struct {
+		const char *name;
+		uint64_t n;
+		const char *means;
+	} bins[] = {
+		{"timed", a->timed, "with a good time"},
+		{"sampled out", a->sampled_out, "ran, not timed by choice"},
+		{"untimeable", a->untimeable, "ran, could not be timed without disturbing it"},
+		{"captured", a->captured, "recorded into a graph, did not run"},
+		{"failed", a->failed, "the driver returned an error"},
+		{"unfinished", a->unfinished, "no result when the recording ended"},
+		{"filtered", a->filtered, "left out on request"},
+		{"dropped", a->dropped, "no room"},
+	};
+	char t[TEXT_NUMBER], u[TEXT_NUMBER];
+
+	fputs("| launches | | |\n|---|---:|---|\n", out);
+	for (size_t i = 0; i < sizeof(bins) / sizeof(*bins); i++)
+		if (bins[i].n || i == 0)
+			fprintf(out, "| %s | %s | %s |\n", bins[i].name, text_count(t, bins[i].n),
+				bins[i].means);
+	fprintf(out, "| **seen** | **%s** | the sum of the above |\n\n",
+		text_count(t, a->launches_seen));
+	if (a->graph_launches)
+		fprintf(out,
+			"%s graph launches replayed %s kernels, which are not part of the sum.\n\n",
+			text_count(t, a->graph_launches), text_count(u, a->graph_node_launches));
+}
+
+static void workload_time(const struct report *r, FILE *out)
+{
+	char a[TEXT_NUMBER], b[TEXT_NUMBER];
+
+	quantity("kernel time", &r->totals.kernel_time_us, show_us, out);
+	quantity("GPU busy", &r->totals.busy_pct, show_pct, out);
+	quantity("gaps between kernels", &r->totals.gap_us, show_us, out);
+	quantity("copies", &r->totals.copy_time_us, show_us, out);
+	fprintf(out, "- timing: %s", r->timing.method);
+	if (!isnan(r->timing.bias_us))
+		fprintf(out, ", %s us taken off each time, +-%s us",
+			text_real(a, r->timing.bias_us), text_real(b, r->timing.uncertainty_us));
+	if (!isnan(r->timing.self_overhead_pct))
+		fprintf(out, "; it cost %s%% of the recorded host time",
+			text_real(a, r->timing.self_overhead_pct));
+	fputs("\n\n", out);
+}
+
+static void kernel_table(const struct report *r, FILE *out)
+{
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], d[TEXT_NUMBER];
+	size_t n = r->kernels_n < MD_ROWS ? r->kernels_n : MD_ROWS;
+
+	fputs("## Kernels by total time\n\n", out);
+	if (!n) {
+		fputs("No kernel to show.\n\n", out);
+		return;
+	}
+	fputs("| # | share | total | median | launches | occupancy | limited by | waves | class | kernel |\n"
+	      "|---:|---:|---:|---:|---:|---:|---|---:|---|---|\n",
+	      out);
+	for (size_t i = 0; i < n; i++) {
+		const struct report_kernel *k = &r->kernels[i];
+		const struct occupancy *o = k->occupancy_known ? &k->occupancy : NULL;
+
+		fprintf(out, "| %zu | %s | %s | %s | %s |", i + 1,
+			isnan(k->share_pct) ? "-" : show_pct(a, k->share_pct),
+			text_us(b, k->times.total.value), text_us(c, k->times.median),
+			text_count(d, k->launches + k->graph_node_launches));
+		fprintf(out, " %s | %s | %s | %s | ",
+			o && !isnan(o->pct) ? show_pct(a, o->pct) : "-",
+			o && o->limiter >= 0 ? occupancy_limit_names[o->limiter] : "-",
+			text_ratio(b, o ? o->waves : NAN), k->verdict.class);
+		code(k->short_name, 60, out);
+		fputs(" |\n", out);
+	}
+	if (n < r->kernels_n)
+		fprintf(out, "\n%zu more in report.json.\n", r->kernels_n - n);
+	fputs("\n", out);
+}
+
+/* --------------------------------------------------------------- sections */
+
+static void baseline(const struct report_kernel *k, FILE *out)
+{
+	const struct metric_times *t = &k->times;
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], d[TEXT_NUMBER], e[TEXT_NUMBER],
+		f[TEXT_NUMBER];
+
+	fputs("#### Baseline\n\n", out);
+	fprintf(out, "- launches: %s", text_count(a, k->launches));
+	if (k->graph_node_launches)
+		fprintf(out, ", %s more by graph replay", text_count(a, k->graph_node_launches));
+	if (k->captured)
+		fprintf(out, ", %s captured", text_count(a, k->captured));
+	if (k->failed)
+		fprintf(out, ", %s failed", text_count(a, k->failed));
+	if (k->overflow)
+		fputs("; of many geometries\n", out);
+	else
+		fprintf(out, "; grid %u x %u x %u, block %u x %u x %u%s%s\n", k->grid[0],
+			k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
+			k->cooperative ? ", cooperative" : "",
+			k->pdl ? ", programmatic dependent launch" : "");
+	if (k->cluster[0] * k->cluster[1] * k->cluster[2] > 1)
+		fprintf(out, "- cluster: %u x %u x %u\n", k->cluster[0], k->cluster[1],
+			k->cluster[2]);
+	quantity("total", &t->total, show_us, out);
+	if (t->why)
+		fprintf(out, "- median: not known (%s)\n", t->why);
+	else
+		fprintf(out, "- median **%s** +-%s, p90 %s, min %s, max %s (%s timed, %s)\n",
+			text_us(a, t->median), text_us(b, t->uncertainty), text_us(c, t->p90),
+			text_us(d, t->min), text_us(e, t->max), text_count(f, t->timed), t->method);
+	if (!isnan(t->first))
+		fprintf(out, "- first launch: %s\n", text_us(a, t->first));
+	if (t->warmup_only)
+		fputs("- only warm-up launches (the first three) were timed: not steady state\n",
+		      out);
+	fputs("\n", out);
+}
+
+static void classification(const struct report_kernel *k, FILE *out)
+{
+	fputs("#### Roofline Classification\n\n", out);
+	fprintf(out, "Class **%s**%s.\n\n", k->verdict.class,
+		k->verdict.launch_bound ? ", launch-bound" : "");
+	for (int i = 0; i < k->verdict.reasons_n; i++) {
+		if (strcmp(k->verdict.reasons[i].id, WORK_UNKNOWN) == 0)
+			continue;
+		fprintf(out, "- %s ", k->verdict.reasons[i].id);
+		plain(k->verdict.reasons[i].text, out);
+		fputs("\n", out);
+	}
+	fputs("\n", out);
+}
+
+static void occupancy(const struct report_kernel *k, FILE *out)
+{
+	const struct occupancy *o = &k->occupancy;
+	struct render_limit rows[LIMIT_N];
+	size_t n = k->occupancy_known ? render_limits(o, rows) : 0;
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
+
+	fputs("#### Occupancy\n\n", out);
+	if (!k->occupancy_known) {
+		fprintf(out, "Not known: %s.\n\n",
+			k->overflow ? "the entry holds many geometries"
+				    : "no hardware row for this device");
+		return;
+	}
+	fputs("| resource | per block | limit per SM | blocks per SM | limiting |\n|---|---:|---:|---:|---|\n",
+	      out);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "| %s | %s | %s | %s | %s |\n", rows[i].resource, rows[i].per_block,
+			rows[i].per_sm, rows[i].blocks, rows[i].is_limiter ? "**yes**" : "");
+	fprintf(out, "\n%s registers per thread", text_int(a, k->resources.registers));
+	if (o->blocks_per_sm >= 0)
+		fprintf(out, "; %d warps per SM (%s of %d), %s %d that hide latency",
+			o->warps_per_sm, show_pct(b, o->pct), o->max_warps_per_sm,
+			o->enough_warps ? "at least the" : "below the", o->enough_warps_at);
+	if (!isnan(o->waves))
+		fprintf(out, "; %s waves, the last %s full", text_ratio(a, o->waves),
+			show_pct(c, o->last_wave_pct));
+	fprintf(out, ".%s%s%s\n\n", o->why ? " Note: " : "", o->why ? o->why : "",
+		o->why ? "." : "");
+	if (o->clusters_at_most >= 0)
+		fprintf(out,
+			"At most %lld clusters are resident at once; how many fit a GPC of this chip is not known.\n\n",
+			(long long)o->clusters_at_most);
+}
+
+static void cliff(const struct report_kernel *k, FILE *out)
+{
+	const struct smem_cliff *c = &k->cliff;
+	char a[TEXT_NUMBER];
+
+	fputs("#### Smem Cliff\n\n", out);
+	if (!k->cliff_known) {
+		fputs("Not known: registers or shared memory of the kernel are missing.\n\n", out);
+		return;
+	}
+	fprintf(out, "%lld bytes per block, %d blocks per SM%s. ",
+		(long long)c->smem_per_block_bytes, c->blocks_per_sm,
+		c->above_cliff ? ", **above the cliff**" : "");
+	fputs("Largest size that leaves room for", out);
+	for (int i = 0; i < SMEM_CLIFF_STEPS; i++)
+		fprintf(out, "%s %d: %s", i ? ";" : "", i + 1,
+			text_count(a, (uint64_t)c->max_bytes_for[i]));
+	fputs(" bytes.", out);
+	if (k->published_cliff_bytes >= 0)
+		fprintf(out, " Published cliff: %d bytes, without the reserve.",
+			k->published_cliff_bytes);
+	if (c->to_next_step_bytes > 0)
+		fprintf(out, " %s bytes less allow one block more.",
+			text_count(a, (uint64_t)c->to_next_step_bytes));
+	if (c->smem_per_block_bytes > 0) {
+		fprintf(out, " Twice the bytes (double buffering): ");
+		if (c->double_buffer_blocks_per_sm > 0)
+			fprintf(out, "%d blocks per SM.", c->double_buffer_blocks_per_sm);
+		else
+			fputs("cannot be launched.", out);
+	}
+	fputs("\n\n", out);
+}
+
+static void section(const struct report_kernel *k, size_t number, FILE *out)
+{
+	fprintf(out, "### %zu. ", number);
+	plain(k->short_name, out);
+	fputs("\n\n", out);
+	code(k->demangled, NAME_CHARS, out);
+	fprintf(out, "\n\nid %s, device %zu, code %s%s%s\n\n", k->id, k->device,
+		k->code.arch ? k->code.arch : "not known",
+		k->code.why_missing ? ": not stored, " : "",
+		k->code.why_missing ? k->code.why_missing : "");
+	for (int i = 0; i < k->traps_n; i++) {
+		fprintf(out, "> %s ", k->traps[i].id);
+		plain(k->traps[i].text, out);
+		fputs("\n\n", out);
+	}
+	baseline(k, out);
+	classification(k, out);
+	occupancy(k, out);
+	cliff(k, out);
+}
+
+static int report_md(const struct report *r, const struct render_options *o, FILE *out,
+		     struct err *e)
+{
+	size_t top = o->top ? o->top : MD_SECTIONS, n = r->kernels_n < top ? r->kernels_n : top;
+
+	fputs("# kbn report\n\n", out);
+	if (r->simulated)
+		fputs("> **Times are simulated**: this was recorded on a stand-in driver that runs no kernel.\n\n",
+		      out);
+	runs(r, out);
+	if (r->devices_n)
+		devices(r, out);
+	accounting(&r->accounting, out);
+	workload_time(r, out);
+	if (r->notes_n) {
+		fputs("## Notes\n\n", out);
+		for (size_t i = 0; i < r->notes_n; i++) {
+			fprintf(out, "- %s ", r->notes[i].id);
+			plain(r->notes[i].text, out);
+			fputs("\n", out);
+		}
+		fputs("\n", out);
+	}
+	kernel_table(r, out);
+	if (n)
+		fprintf(out,
+			"## Kernels\n\nCompute/Load Ratio, SASS Instruction Mix, Recommended Optimizations and Not now are missing "
+			"below, and the class is unknown (" WORK_UNKNOWN "): %s.\n\n",
+			r->no_code);
+	for (size_t i = 0; i < n; i++)
+		section(&r->kernels[i], i + 1, out);
+	return ferror(out) ? err_set(e, ERR_IO, -1, "cannot write the report") : 0;
+}
+
+const struct render_format render_md = {"md", "report.md", report_md};

@@ -1,0 +1,338 @@
+/*
+ * report.c - see report.h: names, ids, order and wording. Input: session and model. Computes no metric.
+ */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "arena.h"
+#include "demangle.h"
+#include "kbn_hash.h"
+#include "report_build.h"
+
+#ifndef KBN_VERSION
+#define KBN_VERSION "0"
+#endif
+
+static const char no_code[] = "instruction analysis is not part of this version";
+static const char no_memory[] =
+	"cache traffic needs instruction analysis, which is not part of this version";
+static const char no_counters[] =
+	"needs hardware counters or samples, which this version does not take";
+
+void *report_must(struct builder *b, const void *p)
+{
+	if (!p)
+		b->failed = true;
+	return (void *)p;
+}
+
+const char *report_clean(struct builder *b, const char *s)
+{
+	const char *out = s ? report_must(b, text_utf8(b->arena, s, NULL)) : NULL;
+
+	return out ? out : s ? "" : NULL;
+}
+
+bool report_is_zero(const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+/* NULL for "". */
+static const char *clean_or_null(struct builder *b, const char *s)
+{
+	return s && *s ? report_clean(b, s) : NULL;
+}
+
+/* ------------------------------------------------------------------- head */
+
+static const char *rfc3339(struct builder *b, uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / 1000000000);
+	char day[40];
+	struct tm tm;
+
+	if (!unix_ns || !gmtime_r(&seconds, &tm) ||
+	    !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm))
+		return "";
+	return report_must(b, text_format(b->arena, "%s.%03uZ", day,
+					  (unsigned)(unix_ns / 1000000 % 1000)));
+}
+
+static void build_run(struct builder *b, struct report_run *out, const struct session_run *in)
+{
+	static const char *const ends[] = {"running", "exit", "killed"};
+
+	out->dir = report_clean(b, in->dir);
+	out->host = report_clean(b, in->host);
+	out->driver = report_clean(b, in->driver);
+	out->started = rfc3339(b, in->start_unix_ns);
+	out->foreign = clean_or_null(b, in->foreign);
+	out->end = ends[in->end];
+	out->pid = in->pid;
+	out->driver_api = in->driver_api;
+	out->rank = in->rank;
+	out->world = in->world;
+	out->local_rank = in->local_rank;
+	out->duration_s = (double)in->duration_ns / 1e9;
+	out->command = report_must(b, arena_array(b->arena, in->argc, sizeof(*out->command)));
+	for (size_t i = 0; out->command && i < in->argc; i++)
+		out->command[out->command_n++] = report_clean(b, in->argv[i]);
+	struct report_pair *env = report_must(b, arena_array(b->arena, in->env_n, sizeof(*env)));
+	for (size_t i = 0; env && i < in->env_n; i++)
+		env[out->env_n++] = (struct report_pair){report_clean(b, in->env[i].key),
+							 report_clean(b, in->env[i].value)};
+	out->env = env;
+	b->r->simulated |= in->simulated;
+	b->r->running |= in->end == SESSION_END_RUNNING;
+}
+
+static void build_device(struct builder *b, struct report_device *out,
+			 const struct session_device *in, const struct model_device *m)
+{
+	char uuid[48];
+
+	calibration_uuid(uuid, in->uuid);
+	out->hw = m->hw;
+	out->uuid = report_must(b, text_format(b->arena, "%s", uuid));
+	out->mig = clean_or_null(b, in->mig);
+	out->name = report_clean(b, in->name);
+	out->calibrated = m->calibration.found ? report_clean(b, m->calibration.date) : NULL;
+	out->bias_calibrated = m->bias.calibrated;
+}
+
+static void build_accounting(struct report_accounting *a, const struct session *s)
+{
+	for (size_t i = 0; i < s->runs_n; i++) {
+		const struct session_run *r = &s->runs[i];
+
+		a->launches_seen += r->seen;
+#define SUM(key) a->key += r->key
+		SUM(timed);
+		SUM(sampled_out);
+		SUM(untimeable);
+		SUM(captured);
+		SUM(failed);
+		SUM(unfinished);
+		SUM(filtered);
+		SUM(dropped);
+		SUM(overflow);
+		SUM(graph_launches);
+		SUM(graph_node_launches);
+		SUM(copies);
+		SUM(sets);
+#undef SUM
+		a->copies_known |= r->copies_known;
+	}
+}
+
+static void build_head(struct builder *b)
+{
+	struct report *r = b->r;
+	const struct model_timing *t = &b->m->timing;
+	const struct model_totals *sum = &b->m->totals;
+
+	r->version = KBN_VERSION;
+	r->no_code = no_code;
+	r->no_memory = no_memory;
+	r->no_counters = no_counters;
+	r->runs = report_must(b, arena_array(b->arena, b->s->runs_n, sizeof(*r->runs)));
+	r->devices = report_must(b, arena_array(b->arena, b->s->devices_n, sizeof(*r->devices)));
+	for (size_t i = 0; r->runs && i < b->s->runs_n; i++, r->runs_n++) {
+		build_run(b, &r->runs[i], &b->s->runs[i]);
+		r->totals.duration_s += r->runs[i].duration_s;
+	}
+	for (size_t i = 0; r->devices && i < b->s->devices_n; i++, r->devices_n++)
+		build_device(b, &r->devices[i], &b->s->devices[i], &b->m->devices[i]);
+	build_accounting(&r->accounting, b->s);
+	r->timing = (struct report_timing){t->method,         t->bias_us,
+					   t->uncertainty_us, t->self_overhead_pct,
+					   t->gates,          t->gate_deadlines};
+	r->totals.kernel_time_us = sum->kernel_time_us;
+	r->totals.busy_pct = sum->busy_pct;
+	r->totals.gap_us = sum->gap_us;
+	r->totals.copy_time_us = sum->copy_time_us;
+	r->totals.copy_overlap_pct = sum->copy_overlap_pct;
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+/*
+ * What a kernel is, wherever it runs: the hash of its code, its symbol and its geometry, in
+ * fixed-width little-endian fields.
+ */
+static void kernel_id(char id[17], const struct session_shape *s)
+{
+	uint32_t numbers[12] = {s->grid[0],
+				s->grid[1],
+				s->grid[2],
+				s->block[0],
+				s->block[1],
+				s->block[2],
+				s->cluster[0],
+				s->cluster[1],
+				s->cluster[2],
+				s->dyn_smem_bytes,
+				(uint32_t)s->cooperative | (uint32_t)s->pdl << 1 |
+					(uint32_t)s->overflow << 2,
+				s->green_sm_count};
+	uint8_t code[16 + sizeof(numbers) + 8] = {0};
+	uint64_t name = kbn_hash64(s->kernel->name, strlen(s->kernel->name)), hash;
+	size_t at = 16;
+
+	if (s->kernel->image)
+		memcpy(code, s->kernel->image->hash, 16);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		for (int k = 0; k < 4; k++)
+			code[at++] = (uint8_t)(numbers[i] >> 8 * k);
+	for (int k = 0; k < 8; k++)
+		code[at++] = (uint8_t)(name >> 8 * k);
+	hash = kbn_hash64(code, sizeof(code));
+	for (int k = 15; k >= 0; k--, hash >>= 4)
+		id[k] = "0123456789abcdef"[hash & 15];
+	id[16] = '\0';
+}
+
+static void build_names(struct builder *b, struct report_kernel *k, const char *mangled)
+{
+	bool changed;
+	const char *readable;
+
+	if (!*mangled)
+		mangled = "(unknown)";
+	k->name = report_must(b, text_utf8(b->arena, mangled, &changed));
+	k->name_hex = changed ? report_must(b, text_hex(b->arena, mangled, strlen(mangled))) : NULL;
+	readable = report_must(b, demangle_full(b->arena, mangled));
+	k->demangled = report_clean(b, readable ? readable : mangled);
+	k->short_name = report_clean(b, report_must(b, demangle_short(b->arena, mangled)));
+}
+
+static void build_code(struct builder *b, struct report_code *c, const struct session_kernel *f,
+		       int device_sm, const struct model_code *facts)
+{
+	static const char *const origins[] = {"none", "library", "module", "linker", "jit", "file"};
+	const struct session_image *image = f->image;
+	int sm;
+
+	*c = (struct report_code){.origin = "none",
+				  .debug_build = facts->debug_build,
+				  .reconstructed_by = facts->reconstructed_by};
+	if (!image) {
+		c->why_missing = "the load of this code was not seen";
+		return;
+	}
+	/* The driver compiles PTX for the device, whatever its target says. */
+	sm = image->kind == KBN_KIND_PTX || !image->sm ? device_sm : (int)image->sm;
+	if (!report_is_zero(image->hash, sizeof(image->hash)))
+		c->hash = report_must(b, text_hex(b->arena, image->hash, sizeof(image->hash)));
+	c->arch = sm > 0 ? report_must(b, text_format(b->arena, "sm_%d", sm)) : NULL;
+	if (image->origin > 0 && image->origin < sizeof(origins) / sizeof(*origins))
+		c->origin = origins[image->kind == KBN_KIND_PTX ? KBN_ORIGIN_JIT : image->origin];
+	c->file = clean_or_null(b, image->file);
+	c->why_missing = clean_or_null(b, image->why_missing);
+	if (!c->hash && !c->why_missing)
+		c->why_missing = "the code was not stored";
+}
+
+static void build_findings(struct builder *b, struct metric_finding *list, int n)
+{
+	for (int i = 0; i < n; i++)
+		list[i].text = report_clean(b, list[i].text);
+}
+
+static void build_kernel(struct builder *b, struct report_kernel *k, const struct model_kernel *m)
+{
+	const struct session_shape *s = m->shape;
+	const struct arch_device *hw = &b->m->devices[s->device].hw;
+
+	kernel_id(k->id, s);
+	k->device = s->device;
+	k->run_count = s->runs;
+	build_names(b, k, s->kernel->name);
+	build_code(b, &k->code, s->kernel, hw->arch.sm, &m->code);
+	memcpy(k->grid, s->grid, sizeof(k->grid));
+	memcpy(k->block, s->block, sizeof(k->block));
+	memcpy(k->cluster, s->cluster, sizeof(k->cluster));
+	k->dyn_smem_bytes = s->dyn_smem_bytes;
+	k->cooperative = s->cooperative;
+	k->pdl = s->pdl;
+	k->overflow = s->overflow;
+	k->launches = m->launches;
+	k->captured = s->captured;
+	k->failed = s->failed;
+	k->graph_node_launches = s->graph_node_launches;
+	k->share_pct = quantity_known(&m->times.total) &&
+				       quantity_known(&b->m->totals.kernel_time_us)
+			       ? 100 * m->times.total.value / b->m->totals.kernel_time_us.value
+			       : NAN;
+	k->times = m->times;
+	k->resources = m->resources;
+	k->occupancy_known = m->occupancy_known;
+	k->occupancy = m->occupancy;
+	k->cliff_known = m->cliff_known;
+	k->cliff = m->cliff;
+	k->published_cliff_bytes = hw->product ? hw->product->published_cliff_bytes : -1;
+	k->verdict = m->verdict;
+	build_findings(b, k->verdict.reasons, k->verdict.reasons_n);
+	memcpy(k->traps, m->traps, sizeof(k->traps));
+	k->traps_n = m->traps_n;
+	build_findings(b, k->traps, k->traps_n);
+}
+
+/* By total time, those without one last; then by id, and by device. */
+static int by_weight(const void *pa, const void *pb)
+{
+	const struct report_kernel *a = pa, *b = pb;
+	double x = quantity_known(&a->times.total) ? a->times.total.value : 0;
+	double y = quantity_known(&b->times.total) ? b->times.total.value : 0;
+	int ids;
+
+	if (x != y)
+		return x < y ? 1 : -1;
+	ids = strcmp(a->id, b->id);
+	return ids ? ids : (a->device > b->device) - (a->device < b->device);
+}
+
+static void build_kernels(struct builder *b)
+{
+	struct report *r = b->r;
+	const struct report_options *o = b->o;
+
+	r->kernels_all = b->s->shapes_n;
+	r->kernels = report_must(b, arena_array(b->arena, b->s->shapes_n, sizeof(*r->kernels)));
+	for (size_t i = 0; r->kernels && !b->failed && i < b->s->shapes_n; i++) {
+		struct report_kernel *k = &r->kernels[r->kernels_n];
+
+		memset(k, 0, sizeof(*k));
+		build_kernel(b, k, &b->m->kernels[i]);
+		if (b->failed || !o || !o->match ||
+		    o->match(o->match_ctx, b->s->shapes[i].kernel->name, k->demangled,
+			     k->short_name))
+			r->kernels_n++;
+	}
+	if (r->kernels_n)
+		qsort(r->kernels, r->kernels_n, sizeof(*r->kernels), by_weight);
+	if (o && o->top && r->kernels_n > o->top)
+		r->kernels_n = o->top;
+}
+
+int report_build(struct report *r, const struct session *s, const struct model *m,
+		 const struct report_options *o, struct err *e)
+{
+	struct report built = {0};
+	struct builder b = {.r = &built, .s = s, .m = m, .o = o, .arena = s->arena};
+
+	build_head(&b);
+	build_kernels(&b);
+	report_notes(&b);
+	if (b.failed)
+		return err_set(e, ERR_MEMORY, -1, "out of memory");
+	*r = built;
+	return 0;
+}

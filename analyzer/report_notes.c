@@ -1,0 +1,223 @@
+/*
+ * report_notes.c - what a reader must know before trusting the figures: each note with a stable id.
+ * Input: notes of the recording, what the report already holds. Output: r->notes, by id then text.
+ */
+#include "report_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void note(struct builder *b, const char *id, const char *text)
+{
+	struct metric_finding *n;
+
+	text = report_clean(b, report_must(b, text));
+	for (size_t i = 0; i < b->notes.n; i++)
+		if (strcmp(b->notes.at[i].id, id) == 0 && strcmp(b->notes.at[i].text, text) == 0)
+			return;
+	n = report_must(b, vec_add(&b->notes));
+	if (n)
+		*n = (struct metric_finding){id, text};
+}
+#define NOTE(b, id, ...) note(b, id, text_format((b)->arena, __VA_ARGS__))
+
+static const char simulated_text[] =
+	"times are simulated: this was recorded on a stand-in driver that runs no kernel";
+
+/* One row per note of the recording: its id, and words before and after what it shows. */
+static const struct note_row {
+	int note; /* enum kbn_note or enum session_note_kind */
+	const char *id, *before;
+	enum { NOTE_PLAIN, NOTE_TEXT, NOTE_VALUE } shows;
+	const char *after;
+} note_rows[] = {
+	{KBN_NOTE_OFF, "KBN-N001", "recording stopped early: ", NOTE_TEXT, ""},
+	{KBN_NOTE_LOG_FULL, "KBN-N002", "", NOTE_VALUE,
+	 " log records were dropped: some kernels may lack name or code"},
+	{KBN_NOTE_SLOTS_FULL, "KBN-N003",
+	 "the cap on kernel shapes was reached: later geometries share one entry per kernel",
+	 NOTE_PLAIN, ""},
+	{KBN_NOTE_TIMING_OFF, "KBN-N004", "kernel times could not be taken: ", NOTE_TEXT, ""},
+	{KBN_NOTE_EXPORT_TABLE, "KBN-N005",
+	 "the program asked for a private driver table, calls through it are not seen: ", NOTE_TEXT,
+	 ""},
+	{KBN_NOTE_UNWRAPPED, "KBN-N006",
+	 "a driver function was handed out unwrapped, calls through it are not seen: ", NOTE_TEXT,
+	 ""},
+	{KBN_NOTE_FOREIGN, "KBN-N007",
+	 "another profiler was in the process and may disturb the times: ", NOTE_TEXT, ""},
+	{KBN_NOTE_STICKY, "KBN-N008", "a context ended with CUDA error ", NOTE_VALUE, ""},
+	{KBN_NOTE_WINDOW, "KBN-N009", "recording was limited to cuProfilerStart ... cuProfilerStop",
+	 NOTE_PLAIN, ""},
+	{KBN_NOTE_SIMULATED, "KBN-N010", simulated_text, NOTE_PLAIN, ""},
+	{KBN_NOTE_SKETCH_FULL, "KBN-N011",
+	 "the cap on quantile sketches was reached: some medians rest on the first samples only",
+	 NOTE_PLAIN, ""},
+	{KBN_NOTE_CHECKPOINT, "KBN-N012", "the process was checkpointed: times across it are void",
+	 NOTE_PLAIN, ""},
+	{SESSION_NOTE_DAMAGED, "KBN-N040", "a part of the recording could not be read: ", NOTE_TEXT,
+	 ""},
+	{SESSION_NOTE_IDENTITY, "KBN-N025",
+	 "accounting does not add up: launches seen and bins differ by ", NOTE_VALUE, ""},
+	{SESSION_NOTE_TWICE, "KBN-N041", "the same recording was given twice and is counted once",
+	 NOTE_PLAIN, ""},
+	{SESSION_NOTE_TORN, "KBN-N022", "", NOTE_VALUE,
+	 " parts were being written while they were read and may lag behind"},
+	{SESSION_NOTE_UNKNOWN, "KBN-N042", "", NOTE_VALUE,
+	 " records are of a kind that only a newer kbn knows"},
+};
+
+static void note_from_session(struct builder *b, const struct session_note *n)
+{
+	const char *said = n->text ? n->text : "";
+
+	for (size_t i = 0; i < sizeof(note_rows) / sizeof(*note_rows); i++) {
+		const struct note_row *row = &note_rows[i];
+
+		if (row->note != n->note)
+			continue;
+		if (row->shows == NOTE_VALUE)
+			NOTE(b, row->id, "%s%lld%s", row->before, (long long)n->value, row->after);
+		else
+			NOTE(b, row->id, "%s%s%s", row->before, row->shows == NOTE_TEXT ? said : "",
+			     row->after);
+		return;
+	}
+	NOTE(b, "KBN-N099", "%s", *said ? said : "a note that this version does not know");
+}
+
+static void notes_of_runs(struct builder *b)
+{
+	uint64_t log_dropped = 0, unfinished = 0;
+	unsigned killed = 0, running = 0;
+
+	for (size_t i = 0; i < b->s->runs_n; i++) {
+		const struct session_run *r = &b->s->runs[i];
+
+		killed += r->end == SESSION_END_KILLED;
+		running += r->end == SESSION_END_RUNNING;
+		log_dropped += r->log_dropped;
+		unfinished += r->unfinished;
+	}
+	if (running)
+		NOTE(b, "KBN-N020",
+		     "%u of %zu processes still running: the figures are those of this moment",
+		     running, b->s->runs_n);
+	if (killed)
+		NOTE(b, "KBN-N021",
+		     "%u of %zu processes ended without closing the recording (killed, or _exit): everything "
+		     "written until then is here",
+		     killed, b->s->runs_n);
+	if (log_dropped)
+		NOTE(b, "KBN-N002",
+		     "%llu log records were dropped: some kernels may lack name or code",
+		     (unsigned long long)log_dropped);
+	if (unfinished && !running)
+		NOTE(b, "KBN-N023", "%llu timed launches had no result when the recording ended",
+		     (unsigned long long)unfinished);
+	if (b->s->runs_n && !b->s->shapes_n)
+		NOTE(b, "KBN-N024", "no kernel launch was recorded");
+}
+
+/* Every launch falls into one bin; a sum that does not add up is a fault of the tool, so it is said. */
+static void note_of_identity(struct builder *b)
+{
+	const struct report_accounting *a = &b->r->accounting;
+	uint64_t sum = a->timed + a->sampled_out + a->untimeable + a->captured + a->failed +
+		       a->unfinished + a->filtered + a->dropped;
+
+	if (sum != a->launches_seen)
+		NOTE(b, "KBN-N025", "accounting does not add up: %llu launches seen, %llu in bins",
+		     (unsigned long long)a->launches_seen, (unsigned long long)sum);
+	if (a->dropped)
+		NOTE(b, "KBN-N026", "%llu launches could not be recorded for want of room",
+		     (unsigned long long)a->dropped);
+}
+
+static void notes_of_devices(struct builder *b)
+{
+	for (size_t i = 0; i < b->r->devices_n; i++) {
+		const struct report_device *d = &b->r->devices[i];
+
+		if (d->hw.arch.sm <= 0) {
+			NOTE(b, "KBN-N027", "the device of some launches is not known");
+			continue;
+		}
+		if (!d->hw.arch_known)
+			NOTE(b, "KBN-N027",
+			     "%s: no row for sm_%d in the hardware table, occupancy is not known",
+			     d->name, d->hw.arch.sm);
+		else if (!d->hw.arch_exact)
+			NOTE(b, "KBN-N027",
+			     "%s: sm_%d is not in the hardware table, the nearest row is used",
+			     d->name, d->hw.arch.sm);
+		if (d->hw.dram_why)
+			NOTE(b, "KBN-N028", "%s: bandwidth not known: %s", d->name, d->hw.dram_why);
+		if (!d->bias_calibrated && !b->r->simulated &&
+		    strcmp(b->r->timing.method, "off") != 0)
+			NOTE(b, "KBN-N029",
+			     "%s: never calibrated, times lose a constant of the table (%s); `kbn calibrate` narrows "
+			     "them",
+			     d->name, b->m->devices[i].bias.source);
+		if (d->hw.product && d->hw.product->is_profile)
+			NOTE(b, "KBN-N030", "%s: %s", d->name, d->hw.product->note);
+	}
+}
+
+static void notes_of_kernels(struct builder *b)
+{
+	uint64_t no_image = 0, mismatch = 0, nodes = b->r->accounting.graph_node_launches;
+
+	for (size_t i = 0; i < b->s->shapes_n; i++) {
+		const struct session_image *image = b->s->shapes[i].kernel->image;
+
+		no_image += !image || image->why_missing ||
+			    report_is_zero(image->hash, sizeof(image->hash));
+		mismatch += b->m->kernels[i].code.mismatch != NULL;
+	}
+	if (no_image)
+		NOTE(b, "KBN-N031", "%llu of %zu kernel shapes have no stored code",
+		     (unsigned long long)no_image, b->s->shapes_n);
+	if (nodes)
+		NOTE(b, "KBN-N032",
+		     "%llu kernel launches were replayed by graphs: counted, not timed one by one",
+		     (unsigned long long)nodes);
+	if (b->m->totals.shapes_untimed)
+		NOTE(b, "KBN-N033", "%llu kernel shapes ran without a usable time",
+		     (unsigned long long)b->m->totals.shapes_untimed);
+	if (mismatch)
+		NOTE(b, "KBN-N034",
+		     "%llu kernel shapes differ from their stored code in what the driver says of them",
+		     (unsigned long long)mismatch);
+	if (b->r->kernels_n < b->r->kernels_all)
+		NOTE(b, "KBN-N035", "%zu of %zu kernel shapes are shown; totals are of all",
+		     b->r->kernels_n, b->r->kernels_all);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct metric_finding *x = a, *y = b;
+	int ids = strcmp(x->id, y->id);
+
+	return ids ? ids : strcmp(x->text, y->text);
+}
+
+void report_notes(struct builder *b)
+{
+	struct report *r = b->r;
+
+	for (size_t i = 0; i < b->s->notes_n; i++)
+		note_from_session(b, &b->s->notes[i]);
+	if (r->simulated)
+		NOTE(b, "KBN-N010", "%s", simulated_text);
+	notes_of_runs(b);
+	note_of_identity(b);
+	notes_of_devices(b);
+	notes_of_kernels(b);
+	vec_sort(&b->notes, by_id);
+	if (b->notes.n)
+		r->notes = report_must(b, arena_copy(b->arena, b->notes.at,
+						     b->notes.n * sizeof(*b->notes.at)));
+	r->notes_n = r->notes ? b->notes.n : 0;
+	vec_fini(&b->notes);
+}

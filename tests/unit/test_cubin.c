@@ -1,0 +1,259 @@
+/*
+ * test_cubin.c - the stored cubins against what their assembler said of them (RESOURCES), the two
+ * header layouts, and damaged files. Run from the top of the tree, as all tests are.
+ */
+#include "cubin.h"
+
+#include "kbn_test.h"
+
+#define GOLDEN "tests/golden/cubin/"
+
+static void test_resources(void **state)
+{
+	char line[512], file[128], kernel[256], path[256];
+	unsigned registers, barriers, shared, stack, stores, loads, checked = 0, sms = 0;
+	FILE *f = fopen(GOLDEN "RESOURCES", "r");
+
+	(void)state;
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		const struct cubin_function *k;
+		struct err e = {0};
+		struct cubin c;
+		size_t bytes;
+		void *data;
+
+		assert_int_equal(sscanf(line, "%127s %255s %u %u %u %u %u %u", file, kernel,
+					&registers, &barriers, &shared, &stack, &stores, &loads),
+				 8);
+		snprintf(path, sizeof(path), GOLDEN "%s.cubin", file);
+		data = load_file(path, &bytes);
+		if (cubin_open(&c, buf_of(data, bytes), &e) < 0)
+			fail_msg("%s: %s at %ld", file, e.text, (long)e.offset);
+		assert_int_equal(c.sm, atoi(strrchr(file, '_') + 1));
+		assert_int_equal(c.cuda_version, 130);
+		assert_int_equal(c.virtual_sm, c.sm);
+		assert_false(c.is_debug);
+		assert_false(c.is_relocatable);
+		assert_non_null(strstr(c.command, "-arch sm_"));
+		k = cubin_find(&c, kernel);
+		if (!k)
+			fail_msg("%s: no kernel %s", file, kernel);
+		assert_true(k->is_kernel);
+		assert_true(k->code.bytes >= 128 && k->code.bytes % 128 == 0);
+		if (k->registers != registers || k->barriers != barriers ||
+		    k->static_smem_bytes != shared || k->frame_bytes != stack)
+			fail_msg(
+				"%s %s: %u registers %u barriers %u shared %u stack, assembler: %u %u %u %u",
+				file, kernel, k->registers, k->barriers, k->static_smem_bytes,
+				k->frame_bytes, registers, barriers, shared, stack);
+		assert_int_equal(k->spills > 0, stores + loads > 0);
+		assert_true(k->spills * 16ull >=
+			    stores + loads); /* at most 16 bytes by one instruction */
+		assert_true(k->params_n > 0);
+		assert_int_equal(k->param_base, c.sm < 90 ? 0x160 : c.sm == 90 ? 0x210 : 0x380);
+		assert_int_equal(k->const0_bytes, k->param_base + k->param_bytes);
+		for (size_t i = 0; i < k->params_n; i++)
+			assert_true(k->params[i].bytes &&
+				    k->params[i].offset + k->params[i].bytes <= k->param_bytes);
+		assert_null(cubin_find(&c, "no such kernel"));
+		sms |= 1u << (c.sm / 10);
+		cubin_close(&c);
+		free(data);
+		checked++;
+	}
+	fclose(f);
+	assert_true(checked >= 100);
+	assert_int_equal(sms, 1u << 8 | 1u << 9 | 1u << 10 | 1u << 12);
+}
+
+/*
+ * The header as CUDA up to 12 wrote it: made from a stored cubin by moving the SM number and taking
+ * the new ABI mark away. On sm_90 the reserved shared memory is then the kernel's own.
+ */
+static void test_old_header(void **state)
+{
+	static const uint8_t old[] = {0x33, 7};
+	const uint32_t flags = 90u << 16 | 0x500 | 90;
+	const struct cubin_function *a, *b;
+	struct err e = {0};
+	struct cubin new_abi, old_abi;
+	size_t bytes;
+	uint8_t *data = load_file(GOLDEN "bank_conflict_bad.sm_90.cubin", &bytes),
+		*patched = malloc(bytes);
+
+	(void)state;
+	memcpy(patched, data, bytes);
+	memcpy(patched + 7, old, 2);
+	memcpy(patched + 48, &flags, 4);
+	assert_int_equal(cubin_open(&new_abi, buf_of(data, bytes), &e), 0);
+	assert_int_equal(cubin_open(&old_abi, buf_of(patched, bytes), &e), 0);
+	assert_int_equal(new_abi.abi, 8);
+	assert_int_equal(old_abi.abi, 7);
+	assert_int_equal(new_abi.sm, 90);
+	assert_int_equal(old_abi.sm, 90);
+	a = &new_abi.functions[0];
+	b = &old_abi.functions[0];
+	assert_true(a->static_smem_bytes > 0);
+	assert_int_equal(b->static_smem_bytes, a->static_smem_bytes + 1024);
+	assert_int_equal(a->registers, b->registers);
+	cubin_close(&new_abi);
+	cubin_close(&old_abi);
+	free(data);
+	free(patched);
+}
+
+/*
+ * The wide form of a parameter record has marks of pointers above the size. Made from a record of
+ * the old form: format 4, code 0x17, 12 bytes.
+ */
+static void test_wide_parameters(void **state)
+{
+	static const uint8_t record[] = {0x04, 0x17, 0x0c, 0x00};
+	struct err e = {0};
+	struct cubin c;
+	size_t bytes, changed = 0;
+	uint8_t *data = load_file(GOLDEN "uncoalesced_bad.sm_120.cubin", &bytes);
+
+	(void)state;
+	for (size_t i = 0; i + 16 <= bytes; i += 4) {
+		uint32_t word;
+
+		if (memcmp(data + i, record, sizeof(record)))
+			continue;
+		memcpy(&word, data + i + 12, 4);
+		word = 0x05000000 | word >> 18;
+		memcpy(data + i + 12, &word, 4);
+		data[i + 1] = 0x45;
+		changed++;
+	}
+	assert_true(changed > 0);
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	/* the clone in another encoding has such records too, and is not read */
+	assert_in_range(c.functions[0].params_n, 1, changed);
+	for (size_t i = 0; i < c.functions[0].params_n; i++)
+		assert_true(c.functions[0].params[i].offset + c.functions[0].params[i].bytes <=
+			    c.functions[0].param_bytes);
+	cubin_close(&c);
+	free(data);
+}
+
+/* A debug section with a size and no data, as shipped libraries have them, is no reason to refuse. */
+static void test_cut_sections(void **state)
+{
+	struct err e = {0};
+	struct cubin c;
+	size_t bytes;
+	uint8_t *data = load_file(GOLDEN "uncoalesced_bad.sm_90.cubin", &bytes);
+	uint64_t table, far = UINT64_MAX / 2;
+	uint16_t sections;
+	unsigned opened = 0;
+
+	(void)state;
+	memcpy(&table, data + 40, sizeof(table));
+	memcpy(&sections, data + 60, sizeof(sections));
+	for (unsigned i = 1; i < sections; i++) {
+		uint8_t kept[8], *offset = data + table + i * 64u + 24;
+
+		memcpy(kept, offset, 8);
+		memcpy(offset, &far, 8);
+		if (cubin_open(&c, buf_of(data, bytes), &e) == 0) {
+			opened++;
+			assert_int_equal(c.functions_n, 1);
+			assert_true(c.functions[0].registers && c.functions[0].params_n);
+			cubin_close(&c);
+		} else {
+			assert_int_equal(e.code, ERR_TRUNCATED);
+		}
+		memcpy(offset, kept, 8);
+	}
+	/* .debug_frame and relocations may be missing; code, symbols, attributes may not */
+	assert_in_range(opened, 1, sections - 7);
+	free(data);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+		enum err_code code;
+	} cases[] = {
+		{0, 0, ERR_FORMAT},        /* magic */
+		{4, 1, ERR_VERSION},       /* 32 bits */
+		{5, 2, ERR_VERSION},       /* big-endian */
+		{18, 62, ERR_FORMAT},      /* x86-64 */
+		{43, 0x7f, ERR_TRUNCATED}, /* section table far away */
+		{49, 1, ERR_VERSION},      /* sm_1 */
+		{58, 32, ERR_CORRUPT},     /* size of section headers */
+		{62, 0xf0, ERR_CORRUPT},   /* section of names */
+	};
+	size_t bytes;
+	uint8_t *data = load_file(GOLDEN "uncoalesced_bad.sm_90.cubin", &bytes);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t kept = data[cases[i].at];
+		struct cubin c = {.sm = 4711};
+		struct err e = {0};
+
+		data[cases[i].at] = cases[i].value;
+		assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), -1);
+		assert_int_equal(e.code, cases[i].code);
+		assert_true(e.offset >= 0);
+		assert_int_equal(c.sm, 4711); /* the output is as it was */
+		data[cases[i].at] = kept;
+	}
+	free(data);
+}
+
+/* Cut anywhere, and one byte changed anywhere: an answer or an error, never a read outside. */
+static void test_hostile(void **state)
+{
+	size_t bytes, opened = 0, needed;
+	uint8_t *data = load_file(GOLDEN "bank_conflict_bad.sm_90.cubin", &bytes);
+	uint64_t table;
+	uint16_t sections;
+
+	(void)state;
+	memcpy(&table, data + 40, sizeof(table));
+	memcpy(&sections, data + 60, sizeof(sections));
+	needed = (size_t)table + sections * 64u; /* only program headers follow */
+	for (size_t n = 0; n < needed; n += n < 2048 ? 1 : 61) {
+		struct tail_copy t = tail_copy(data, n);
+		struct err e = {0};
+		struct cubin c;
+
+		assert_int_equal(cubin_open(&c, buf_of(t.data, n), &e), -1);
+		tail_free(&t);
+	}
+	for (size_t i = 0; i < bytes; i += i < 64 || i > bytes - 4096 ? 1 : 7) {
+		uint8_t kept = data[i];
+		struct err e = {0};
+		struct cubin c;
+
+		data[i] ^= 0xff;
+		if (cubin_open(&c, buf_of(data, bytes), &e) == 0) {
+			for (size_t k = 0; k < c.functions_n; k++)
+				assert_true(c.functions[k].code.origin +
+						    c.functions[k].code.bytes <=
+					    bytes);
+			cubin_close(&c);
+			opened++;
+		}
+		data[i] = kept;
+	}
+	assert_true(opened > 100);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_resources),       cmocka_unit_test(test_old_header),
+		cmocka_unit_test(test_wide_parameters), cmocka_unit_test(test_cut_sections),
+		cmocka_unit_test(test_refused),         cmocka_unit_test(test_hostile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

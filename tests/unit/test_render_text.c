@@ -1,0 +1,259 @@
+/*
+ * test_render_text.c - what people read: the table fits its width whatever the names are, Markdown
+ * cannot be broken by a name, CSV has one cell per column, files appear whole; and the small helpers.
+ */
+#include "kbn_test.h"
+
+#include <math.h>
+
+#include "arena.h"
+#include "report_fixture.h"
+#include "text.h"
+
+static char *render(const struct render_format *f, const struct report *r, int columns, size_t top)
+{
+	struct render_options o = {columns, top};
+	char *text;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	assert_int_equal(f->report(r, &o, out, NULL), 0);
+	fclose(out);
+	return text;
+}
+
+static void fits_the_terminal(void **state)
+{
+	static const int widths[] = {60, 80, 100, 132, 200};
+	struct fixture_report f;
+
+	(void)state;
+	fixture_report_open(&f);
+	for (size_t i = 0; i < f.report.kernels_n; i++) /* the longest name that there can be */
+		f.report.kernels[i].short_name =
+			"a_name_that_goes_on_\xc3\xa4\xc3\xb6\xc3\xbc_and_on_and_on_and_on_and_on_and_on_and_on_"
+			"and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on";
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+		char *text = render(&render_text, &f.report, widths[i], 0), *line, *rest = text;
+		size_t table = 76; /* numbers and the least room for a name */
+
+		while ((line = strsep(&rest, "\n"))) {
+			size_t most = (size_t)widths[i] > table ? (size_t)widths[i] : table;
+
+			if (text_columns(line) > most)
+				fail_msg("%zu columns of %d: %s", text_columns(line), widths[i],
+					 line);
+			if (*line && line[strlen(line) - 1] == ' ')
+				fail_msg("blank at the end: %s", line);
+		}
+		free(text);
+	}
+	fixture_report_close(&f);
+}
+
+static void says_what_matters(void **state)
+{
+	struct fixture_report f;
+	char *text;
+
+	(void)state;
+	fixture_report_open(&f);
+	text = render(&render_text, &f.report, 100, 2);
+	assert_non_null(strstr(text, "./train --lr 0.1"));
+	assert_non_null(strstr(text, "1,174 = 90 timed"));
+	assert_non_null(strstr(text, "... and 7 kernel shapes more"));
+	assert_null(strstr(text, "SIMULATED"));
+	free(text);
+	f.report.simulated = true;
+	for (const struct render_format *const *r =
+		     (const struct render_format *const[]){&render_text, &render_md, &render_json,
+							   NULL};
+	     *r; r++) {
+		text = render(*r, &f.report, 100, 0);
+		assert_non_null(strcasestr(text, "simulated"));
+		free(text);
+	}
+	fixture_report_close(&f);
+}
+
+/* A name full of markup leaves the number of table columns as it is. */
+static void markdown_survives_names(void **state)
+{
+	struct fixture_report f;
+	char *text, *line, *rest;
+	size_t rows = 0;
+
+	(void)state;
+	fixture_report_open(&f);
+	f.report.kernels[0].short_name = "a`b*c_d<e>";
+	f.report.kernels[0].demangled = "f<`g`>(h)";
+	f.report.devices[0].name = "A|B";
+	text = render(&render_md, &f.report, 100, 0);
+	assert_non_null(strstr(text, "`a'b*c_d<e>`"));
+	assert_non_null(strstr(text, "### 1. a\\`b\\*c\\_d\\<e\\>"));
+	assert_non_null(strstr(text, "`f<'g'>(h)`"));
+	assert_non_null(strstr(text, "A\\|B"));
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		size_t bars = 0;
+
+		if (line[0] != '|' || !strstr(line, "| unknown |"))
+			continue;
+		for (const char *p = line; *p; p++)
+			bars += *p == '|' && (p == line || p[-1] != '\\');
+		assert_int_equal(bars, 11);
+		rows++;
+	}
+	assert_int_equal(rows, f.report.kernels_n);
+	free(text);
+	fixture_report_close(&f);
+}
+
+static size_t cells(const char *line, size_t n)
+{
+	size_t count = 1;
+	bool quoted = false;
+
+	for (size_t i = 0; i < n; i++) {
+		quoted ^= line[i] == '"';
+		count += line[i] == ',' && !quoted;
+	}
+	return count;
+}
+
+static void csv_is_rectangular(void **state)
+{
+	struct fixture_report f;
+	char *text, *line;
+	size_t header = 0, rows = 0;
+
+	(void)state;
+	fixture_report_open(&f);
+	f.report.kernels[0].demangled = "f(int, \"x\")";
+	text = render(&render_csv, &f.report, 100, 0);
+	for (line = text; *line; line += strcspn(line, "\n") + 1, rows++) {
+		size_t n = cells(line, strcspn(line, "\n"));
+
+		if (rows == 0)
+			header = n;
+		assert_int_equal(n, header);
+	}
+	assert_int_equal(rows, f.report.kernels_n + 1);
+	assert_non_null(strstr(text, "\"f(int, \"\"x\"\")\""));
+	assert_non_null(strstr(text, ",time_us.median,"));
+	assert_non_null(strstr(text, ",time_us.total,time_us.total.label,"));
+	assert_null(strstr(text, ",smem_cliff,"));
+	free(text);
+	f.report.kernels_n = 0;
+	text = render(&render_csv, &f.report, 100, 0);
+	assert_string_equal(text, "");
+	free(text);
+	fixture_report_close(&f);
+}
+
+static void files_are_whole_or_absent(void **state)
+{
+	struct render_options o = {80, 0};
+	struct fixture_report f;
+	char path[300], command[400];
+	struct err e = {.text = ""};
+
+	(void)state;
+	fixture_report_open(&f);
+	snprintf(path, sizeof(path), "%s/report.json", f.dir);
+	assert_int_equal(render_file(&render_json, &f.report, &o, path, &e), 0);
+	assert_int_equal(access(path, R_OK), 0);
+	snprintf(command, sizeof(command), "test -z \"$(ls '%s' | grep tmp)\"", f.dir);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof(path), "%s/not/there.json", f.dir);
+	assert_int_equal(render_file(&render_json, &f.report, &o, path, &e), -1);
+	assert_int_equal(e.code, ERR_IO);
+	assert_non_null(strstr(e.text, "not/there.json"));
+	fixture_report_close(&f);
+}
+
+static void numbers(void **state)
+{
+	char t[TEXT_NUMBER];
+
+	(void)state;
+	assert_string_equal(text_count(t, 0), "0");
+	assert_string_equal(text_count(t, 999), "999");
+	assert_string_equal(text_count(t, 1000), "1,000");
+	assert_string_equal(text_count(t, UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(text_int(t, -1), "-");
+	assert_string_equal(text_real(t, NAN), "-");
+	assert_string_equal(text_real(t, INFINITY), "-");
+	assert_string_equal(text_real(t, 0.6123), "0.612");
+	assert_string_equal(text_real(t, 9.994), "9.99");
+	assert_string_equal(text_real(t, 9.996), "10.0");
+	assert_string_equal(text_real(t, 99.96), "100");
+	assert_string_equal(text_real(t, 12345.6), "12,346");
+	assert_string_equal(text_real(t, -5), "-5.00");
+	assert_string_equal(text_ratio(t, 1.00095), "1.001");
+	assert_string_equal(text_ratio(t, 0.07), "0.070");
+	assert_string_equal(text_ratio(t, 1234.6), "1,235");
+	assert_string_equal(text_ratio(t, 0.0002), "<0.001");
+	assert_string_equal(text_ratio(t, 0), "0.000");
+	assert_string_equal(text_ratio(t, NAN), "-");
+	assert_string_equal(text_us(t, 0.612), "0.612 us");
+	assert_string_equal(text_us(t, 999.7), "1.00 ms");
+	assert_string_equal(text_us(t, 1.5e6), "1.50 s");
+	assert_string_equal(text_us(t, NAN), "-");
+	assert_string_equal(text_bytes(t, 512), "512 B");
+	assert_string_equal(text_bytes(t, 50176), "49 KB");
+	assert_string_equal(text_bytes(t, 50177), "49.0 KB");
+	assert_string_equal(text_bytes(t, -1), "-");
+}
+
+/* The well-formed sequences at the edges of each class, and the ill-formed ones beside them. */
+static void utf8(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{"plain", "plain"},
+		{"\xc2\x80", "\xc2\x80"},
+		{"\xc1\xbf", "\xef\xbf\xbd\xef\xbf\xbd"}, /* overlong */
+		{"\xe0\xa0\x80", "\xe0\xa0\x80"},
+		{"\xe0\x9f\xbf", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+		{"\xed\x9f\xbf", "\xed\x9f\xbf"},
+		{"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* surrogate */
+		{"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
+		{"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+		{"cut\xe2\x82", "cut\xef\xbf\xbd\xef\xbf\xbd"},
+		{"a\x1b[2J", "a\xef\xbf\xbd[2J"},
+		{"\xff", "\xef\xbf\xbd"},
+	};
+	struct arena *a = arena_new();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct tail_copy copy = tail_copy(cases[i].in, strlen(cases[i].in) + 1);
+		bool changed;
+		const char *out = text_utf8(a, copy.data, &changed);
+
+		assert_string_equal(out, cases[i].out);
+		assert_int_equal(changed, strcmp(cases[i].in, cases[i].out) != 0);
+		if (!changed)
+			assert_ptr_equal(out, copy.data);
+		tail_free(&copy);
+	}
+	assert_string_equal(text_hex(a, "\x00\xab\xff", 3), "00abff");
+	arena_free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fits_the_terminal),
+		cmocka_unit_test(says_what_matters),
+		cmocka_unit_test(markdown_survives_names),
+		cmocka_unit_test(csv_is_rectangular),
+		cmocka_unit_test(files_are_whole_or_absent),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(utf8),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/*
+ * test_run.c - `kbn run` as its caller meets it: exit status, environment, signals, directories.
+ * Drives the built program (../kbn beside this test), since what matters is what a process sees.
+ */
+#include "kbn_test.h"
+
+#include <limits.h>
+#include <sys/wait.h>
+
+static char kbn[PATH_MAX], top[PATH_MAX];
+
+struct result {
+	int status; /* exit status, 128 + signal */
+	char text[16384];
+};
+
+/* `command` in a new shell inside `dir`; $KBN is the program. Output and errors together. */
+static struct result run(const char *dir, const char *command)
+{
+	static struct result r;
+	char line[8192];
+	size_t used = 0, got;
+	FILE *f;
+	int status;
+
+	snprintf(line, sizeof(line), "cd '%s' && KBN='%s' && exec 2>&1 && { %s\n}", dir, kbn,
+		 command);
+	f = popen(line, "r");
+	assert_non_null(f);
+	while ((got = fread(r.text + used, 1, sizeof(r.text) - 1 - used, f)) > 0)
+		used += got;
+	r.text[used] = '\0';
+	status = pclose(f);
+	r.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return r;
+}
+
+static int setup(void **state)
+{
+	static char dir[256];
+
+	*state = temp_dir(dir);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	remove_dir(*state);
+	return 0;
+}
+
+static void status_is_the_programs(void **state)
+{
+	assert_int_equal(run(*state, "$KBN run --quiet true").status, 0);
+	assert_int_equal(run(*state, "$KBN run --quiet -- sh -c 'exit 7'").status, 7);
+	assert_int_equal(run(*state, "$KBN run --quiet -- sh -c 'kill -9 $$'").status, 137);
+	assert_int_equal(run(*state, "$KBN run --quiet -- sh -c 'kill -TERM $$'").status, 143);
+}
+
+static void a_program_that_cannot_start(void **state)
+{
+	struct result r = run(*state, "$KBN run ./absent");
+
+	assert_int_equal(r.status, 127);
+	assert_non_null(strstr(r.text, "./absent"));
+	r = run(*state, "echo x > file; $KBN run ./file");
+	assert_int_equal(r.status, 126);
+	assert_null(strstr(r.text, "no CUDA work"));
+	assert_string_equal(run(*state, "rm file; ls").text, "");
+}
+
+static void wrong_use_is_status_2(void **state)
+{
+	static const struct {
+		const char *command, *must_say;
+	} cases[] = {
+		{"$KBN run --bogus true", "--bogus"},
+		{"$KBN run", "no program"},
+		{"$KBN run --", "no program"},
+		{"$KBN run -o", "-o wants DIR"},
+		{"$KBN run --timing=foo true", "events|cupti|auto|off"},
+		{"$KBN run --timing event true", "events|cupti|auto|off"},
+		{"$KBN run --budget much true", "much"},
+		{"$KBN run --skip -1 true", "-1"},
+		{"$KBN run --kernels '(' true", "--kernels"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct result r = run(*state, cases[i].command);
+
+		if (r.status != 2 || !strstr(r.text, cases[i].must_say))
+			fail_msg("%s: status %d, said %s", cases[i].command, r.status, r.text);
+	}
+	assert_string_equal(run(*state, "ls").text, "");
+}
+
+static void every_option_sets_its_variable(void **state)
+{
+	struct result r =
+		run(*state,
+		    "$KBN run --quiet -o out --timing off --budget=2.5 --kernels '!nccl.*' "
+		    "--skip 3 --count 4 --window profiler --rank 0,2 --params scalars "
+		    "--stacks on --timeline on --report json -- sh -c 'env | grep ^KBN_ | sort'");
+	char expected[2048];
+
+	assert_int_equal(r.status, 0);
+	snprintf(
+		expected, sizeof(expected),
+		"KBN_BUDGET=2.5\nKBN_COUNT=4\nKBN_DEFER=1\nKBN_KERNELS=!nccl.*\nKBN_OUT=%s/out\n"
+		"KBN_PARAMS=scalars\nKBN_QUIET=1\nKBN_RANK=0,2\nKBN_REPORT=json\nKBN_SKIP=3\nKBN_STACKS=on\n"
+		"KBN_TIMELINE=on\nKBN_TIMING=off\nKBN_WINDOW=profiler\n",
+		(const char *)*state);
+	assert_string_equal(r.text, expected);
+}
+
+static void arguments_of_the_program_stay_its_own(void **state)
+{
+	assert_string_equal(run(*state, "$KBN run --quiet echo --timing -o -- x").text,
+			    "--timing -o -- x\n");
+}
+
+static void preload_keeps_what_is_there(void **state)
+{
+	const char *show = "$KBN run --quiet -- sh -c 'echo $LD_PRELOAD' 2> /dev/null | "
+			   "sed 's|[^ :]*/libkbn.so|K|'";
+	char command[512];
+
+	snprintf(command, sizeof(command), "%s", show);
+	assert_string_equal(run(*state, command).text, "K\n");
+	snprintf(command, sizeof(command), "export LD_PRELOAD=/no/a.so:/no/b.so; %s", show);
+	assert_non_null(strstr(run(*state, command).text, "K:/no/a.so:/no/b.so\n"));
+	snprintf(command, sizeof(command), "export LD_PRELOAD=/no/libasan.so.8:/no/b.so; %s", show);
+	assert_non_null(strstr(run(*state, command).text, "/no/libasan.so.8:K:/no/b.so\n"));
+	snprintf(command, sizeof(command), "export LD_PRELOAD=/no/libtsan.so; %s", show);
+	assert_non_null(strstr(run(*state, command).text, "/no/libtsan.so:K\n"));
+}
+
+static void no_cuda_leaves_nothing_and_says_so(void **state)
+{
+	struct result r = run(*state, "$KBN run true");
+
+	assert_int_equal(r.status, 0);
+	assert_string_equal(r.text, "kbn: no CUDA work was seen in true; nothing recorded\n");
+	assert_string_equal(run(*state, "$KBN run --quiet -o a/b true").text, "");
+	assert_string_equal(run(*state, "rmdir a; ls").text, "");
+	assert_string_equal(run(*state, "KBN=off $KBN run true").text, "");
+}
+
+static void the_directory_is_absolute_and_new(void **state)
+{
+	char expected[512];
+
+	snprintf(expected, sizeof(expected), "%s/kbn-job7\n", (const char *)*state);
+	assert_string_equal(run(*state, "export TORCHELASTIC_RUN_ID=job7; "
+					"$KBN run --quiet -- sh -c 'cd / && echo $KBN_OUT'")
+				    .text,
+			    expected);
+	snprintf(expected, sizeof(expected), "%s/kbn-job7-2\n", (const char *)*state);
+	assert_string_equal(run(*state, "mkdir kbn-job7; export TORCHELASTIC_RUN_ID=job7; "
+					"$KBN run --quiet -- sh -c 'echo $KBN_OUT'")
+				    .text,
+			    expected);
+	/* what differs between processes is left to them */
+	snprintf(expected, sizeof(expected), "%s/r%%r-%%h\n", (const char *)*state);
+	assert_string_equal(run(*state, "$KBN run --quiet -o r%r-%h -- sh -c 'echo $KBN_OUT'").text,
+			    expected);
+}
+
+static void a_percent_sign_in_the_way_is_kept(void **state)
+{
+	char expected[512];
+
+	/* doubled for the recorder, who expands once more */
+	snprintf(expected, sizeof(expected), "%s/%%%%p/out\n", (const char *)*state);
+	assert_string_equal(run(*state,
+				"mkdir %p; cd %p; $KBN run --quiet -o out -- sh -c 'echo $KBN_OUT'")
+				    .text,
+			    expected);
+	assert_string_equal(run(*state, "ls; ls %p").text, "%p\n");
+}
+
+static void a_directory_that_cannot_be_made(void **state)
+{
+	struct result r = run(*state, "touch f; $KBN run -o f/x -- touch ran");
+
+	assert_int_equal(r.status, 1);
+	assert_non_null(strstr(r.text, "f/x"));
+	assert_string_equal(run(*state, "ls").text, "f\n");
+}
+
+static void signals_from_processes_are_passed_on(void **state)
+{
+	struct result r =
+		run(*state,
+		    "$KBN run --quiet -- sh -c 'trap \"echo got; exit 3\" TERM; echo up > up; "
+		    "while :; do sleep 0.05; done' & p=$!; while [ ! -s up ]; do sleep 0.02; done; "
+		    "kill -TERM $p; wait $p; echo $?");
+
+	assert_string_equal(r.text, "got\n3\n");
+}
+
+static void a_damaged_recording_does_not_change_the_status(void **state)
+{
+	struct result r = run(*state,
+			      "$KBN run --quiet -o out -- sh -c 'mkdir $KBN_OUT/proc-x-1-2; "
+			      "echo junk > $KBN_OUT/proc-x-1-2/log.kbn; exit 5'");
+
+	assert_int_equal(r.status, 5);
+}
+
+/* The whole way, on the stand-in driver. */
+static void a_recorded_program_has_its_report(void **state)
+{
+	char command[2 * PATH_MAX];
+	struct result r;
+
+	snprintf(
+		command, sizeof(command),
+		"b=$(dirname $KBN); export LD_LIBRARY_PATH=$b/fake; "
+		"$KBN run -o out --report json,md -- $b/samples/demo -d %s/tests/golden/cubin > /dev/null",
+		top);
+	r = run(*state, command);
+	assert_int_equal(r.status, 0);
+	assert_non_null(strstr(r.text, "out/report.md"));
+	r = run(*state,
+		"grep -c '\"schema\": *\"kbn-report/1\"' out/report.json; ls -d out/proc-* | wc -l");
+	assert_string_equal(r.text, "1\n1\n");
+	/* again into the same folder: said, since the report then covers both */
+	r = run(*state, command);
+	assert_non_null(strstr(r.text, "held a recording already"));
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(status_is_the_programs),
+		CASE(a_program_that_cannot_start),
+		CASE(wrong_use_is_status_2),
+		CASE(every_option_sets_its_variable),
+		CASE(arguments_of_the_program_stay_its_own),
+		CASE(preload_keeps_what_is_there),
+		CASE(no_cuda_leaves_nothing_and_says_so),
+		CASE(the_directory_is_absolute_and_new),
+		CASE(a_percent_sign_in_the_way_is_kept),
+		CASE(a_directory_that_cannot_be_made),
+		CASE(signals_from_processes_are_passed_on),
+		CASE(a_damaged_recording_does_not_change_the_status),
+		CASE(a_recorded_program_has_its_report),
+	};
+	char exe[PATH_MAX - 16];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	/* from BUILD/unit/test_run to BUILD/kbn */
+	exe[n > 0 ? n : 0] = '\0';
+	for (int i = 0; i < 2 && (slash = strrchr(exe, '/')); i++)
+		*slash = '\0';
+	snprintf(kbn, sizeof(kbn), "%s/kbn", exe);
+	if (!getcwd(top, sizeof(top)))
+		return 1;
+#ifdef __SANITIZE_ADDRESS__
+	/* the shells below are not built with the runtime that our library brings */
+	setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
+#endif
+	unsetenv("KBN_BUILD"); /* of the runner; the programs here see our settings only */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
