@@ -1,0 +1,307 @@
+"""Every part of the driver's interface: bare = recorded, and the recording = the driver's counts."""
+import struct
+
+from rig import case, check, code_captured, equal, true_counts
+
+
+GRAPHS = ("capture", "capture_legacy", "capture_threads", "graphs", "conditional", "reinstantiate")
+
+
+def api(name, order=True, code=True, unseen=(), failed=True, nodes=True):
+    def run(c):
+        client = "app_graph" if name in GRAPHS else "app_direct"
+        r = c.both([client, name], order=order)
+        rec = r.one()
+        true_counts(r, rec, failed=failed, nodes=nodes)
+        if code:
+            code_captured(r, rec, unseen)
+        return r, rec
+    return run
+
+
+for _name in ("linker", "streams", "ptsz", "green", "old", "multi_device", "twice", "events",
+              "contexts", "resets"):
+    case("api/" + _name)(api(_name))
+
+
+@case("api/reload")
+def reload(c):
+    # The last launch is through a dead handle: a kernel without name and code.
+    r, rec = api("reload", unseen=("",))(c)
+    equal({"first_2us": 100, "second_3us": 110}, rec.by_kernel("ran"), "launches by kernel")
+
+
+@case("api/basic")
+def basic(c):
+    r, rec = api("basic")(c)
+    shapes = {(rec.kernels[s.kernel]["name"], s.grid, s.block, s.smem): s.ran for s in rec.slots}
+    equal({("k_2us", (8, 1, 1), (128, 1, 1), 0): 200,
+           ("k_20us", (132, 2, 1), (32, 8, 1), 1024): 30,
+           ("k_none_5us", (1, 1, 1), (64, 1, 1), 0): 4,
+           ("k_none_5us", (2, 1, 1), (64, 1, 1), 0): 3,
+           ("k_none_5us", (3, 1, 1), (64, 1, 1), 0): 3}, shapes, "shapes")
+    k = {v["name"]: v for v in rec.kernels.values()}
+    equal((24, 0), (k["k_2us"]["registers"], k["k_2us"]["smem"]), "registers, static memory")
+    equal((40, 4096), (k["k_20us"]["registers"], k["k_20us"]["smem"]), "registers, static memory")
+    equal([(0, 8), (8, 8), (16, 8)], k["k_2us"]["params"], "parameter table")
+    check(k["k_none_5us"]["flags"] & 1 and not k["k_none_5us"]["params"], "empty table is not exact")
+    equal(["kbn stand-in H200-like"], rec.devices, "devices")
+    check(any(n[0] == 10 for n in rec.notes), "no note that times are simulated")
+    check(rec.ended and rec.state == 1, "not sealed")
+
+
+@case("api/modules")
+def modules(c):
+    r, rec = api("modules", unseen=("packed_2us",))(c)
+    of = {v["name"]: v["image"] for v in rec.kernels.values()}
+    origins = {name: rec.images[image] for name, image in of.items()}
+    equal(2, origins["other_7us"]["kind"], "kind of a fat binary")
+    equal(90, origins["other_7us"]["sm"], "entry chosen for the device")
+    equal(3, origins["ptx_4us"]["kind"], "kind of PTX")
+    check(any(i["options"] == [(0, 64), (7, 3)] for i in rec.images.values()), "JIT options: %s",
+          [i["options"] for i in rec.images.values()])
+    check(origins["file_9us"]["path"].endswith("module.cubin"), "path of a file: %s",
+          origins["file_9us"]["path"])
+    packed = rec.stored[of["packed_2us"]]
+    check(packed["bytes"] > 0, "compressed entry not stored: %s", packed["why"])
+
+
+@case("api/library")
+def library(c):
+    r, rec = api("library")(c)
+    # 12 launches of the CUkernel and 5 of its CUfunction are launches of one kernel.
+    equal(17, rec.by_kernel("ran")["k_2us"], "launches through CUkernel and CUfunction")
+    named = [k for k in rec.kernels.values() if k["name"] == "k_2us"]
+    equal(1, len(named), "kernels called k_2us")
+    equal([(0, 8), (8, 8), (16, 8)], named[0]["params"], "parameter table of a CUkernel")
+
+
+@case("api/capture")
+def capture(c):
+    r, rec = api("capture")(c)
+    check(rec.total("captured") > 0, "nothing captured")
+
+
+@case("api/capture_legacy")
+def capture_legacy(c):
+    api("capture_legacy")(c)
+
+
+@case("api/capture_threads")
+def capture_threads(c):
+    r = c.both(["app_graph", "capture_threads"], order=False, calls=False)
+    rec = r.one()
+    true_counts(r, rec, nodes=False)
+
+
+@case("api/graphs")
+def graphs(c):
+    r, rec = api("graphs", nodes=False)(c)
+    # The driver ran 100 + 10 + 10 (one node off) + 10 + 5 + 1 times; the recording follows or says so.
+    stale = any(g["flags"] & 4 for g in rec.graphs.values())
+    if not stale:
+        equal(r.counts.by_kernel(3), rec.node_launches(), "graph node launches by kernel")
+    equal(2, max(n[1] for g in rec.graphs.values() for n in g["nodes"]), "equal nodes counted together")
+
+
+@case("api/conditional")
+def conditional(c):
+    r = c.both(["app_graph", "conditional"])
+    rec = r.one()
+    true_counts(r, rec, nodes=False)
+    check(any(g["flags"] & 1 for g in rec.graphs.values()), "conditional node not marked")
+
+
+@case("api/reinstantiate")
+def reinstantiate(c):
+    r = c.both(["app_graph", "reinstantiate"], env={"ROUNDS": 1500})
+    rec = r.one()
+    true_counts(r, rec)
+    check(len(rec.graphs) < 50, "%d records for one graph made again and again", len(rec.graphs))
+
+
+@case("api/attributes")
+def attributes(c):
+    r, rec = api("attributes")(c)
+    flags = {(s.cluster, s.flags & 3): 0 for s in rec.slots}
+    for s in rec.slots:
+        flags[(s.cluster, s.flags & 3)] += s.ran
+    equal(20, flags.get(((4, 1, 1), 0)), "cluster launches")
+    equal(21, flags.get(((0, 0, 0), 1)), "cooperative launches")
+    equal(30, flags.get(((0, 0, 0), 2)), "launches with overlap")
+
+
+@case("api/parameters")
+def parameters(c):
+    r, rec = api("parameters")(c)
+    wide = [p for p in rec.params if rec.kernels[p["kernel"]]["name"] == "k_wide_3us"]
+    check(wide and all(p["data"] == b"\x5a" * 32764 for p in wide), "wide block not whole")
+    small = [p for p in rec.params if rec.kernels[p["kernel"]]["name"] == "k_2us" and p["allocations"]]
+    check(small, "no parameter sample with an allocation")
+    for p in small:
+        value = struct.unpack("<Q", p["data"][:8])[0]
+        equal((value, 1 << 20), p["allocations"][0][2:4], "allocation of a pointer")
+    mixed = [p for p in rec.params if rec.kernels[p["kernel"]]["name"] == "ptx_4us"]
+    check(mixed and len(mixed[0]["data"]) == 40, "mixed sizes")
+
+
+@case("api/parameters_scalars")
+def parameters_scalars(c):
+    r = c.both(["app_direct", "parameters"], env={"KBN_PARAMS": "scalars"})
+    true_counts(r, r.one())
+    wide = [p for p in r.one().params if r.one().kernels[p["kernel"]]["name"] == "k_wide_3us"]
+    check(not any(b"\x5a" * 64 in p["data"] for p in wide), "a block was kept with KBN_PARAMS=scalars")
+
+
+@case("api/parameters_off")
+def parameters_off(c):
+    r = c.both(["app_direct", "parameters"], env={"KBN_PARAMS": "off"})
+    true_counts(r, r.one())
+    equal([], r.one().params, "parameter records")
+
+
+@case("api/failing")
+def failing(c):
+    r, rec = api("failing", unseen=("",))(c)
+    equal(10, rec.total("failed"), "failed launches")
+
+
+@case("api/sticky")
+def sticky(c):
+    r = c.both(["app_direct", "sticky"])
+    rec = r.one()
+    true_counts(r, rec)
+
+
+@case("api/memory")
+def memory(c):
+    r = c.both(["app_direct", "memory"])
+    check(r.one().seen == 0, "launches in a program without any")
+    r = c.both(["app_direct", "memory"], env={"KBN_COPIES": "on"})
+    t = r.one().threads
+    equal((5, 2), (sum(x[8] for x in t), sum(x[9] for x in t)), "copies and sets")
+
+
+@case("api/profiler")
+def profiler(c):
+    r = c.both(["app_direct", "profiler"], env={"KBN_WINDOW": "profiler"})
+    rec = r.one()
+    equal((7, 16), (rec.total("ran"), rec.filtered), "inside and outside the window")
+    r = c.both(["app_direct", "profiler"])
+    true_counts(r, r.one())
+
+
+@case("api/filters")
+def filters(c):
+    r = c.both(["app_direct", "basic"], env={"KBN_KERNELS": "20us$"})
+    rec = r.one()
+    equal(({"k_20us": 30}, 210), (rec.by_kernel("ran"), rec.filtered), "one kernel")
+    r = c.both(["app_direct", "basic"], env={"KBN_KERNELS": "!20us$"})
+    rec = r.one()
+    equal(({"k_2us": 200, "k_none_5us": 10}, 30), (rec.by_kernel("ran"), rec.filtered), "all but one")
+    r = c.both(["app_direct", "basic"], env={"KBN_SKIP": 5, "KBN_COUNT": 3})
+    rec = r.one()
+    equal(({"k_2us": 3, "k_20us": 3, "k_none_5us": 3}, 231), (rec.by_kernel("ran"), rec.filtered), "skip")
+    equal(rec.seen, rec.bins(), "launches seen and their bins")
+
+
+@case("api/no_device")
+def no_device(c):
+    r = c.both(["app_direct", "no_device"], env={"FAKE_NO_DEVICE": 1})
+    check(not r.recordings(), "a recording without a successful cuInit")
+
+
+@case("api/off")
+def off(c):
+    r = c.both(["app_direct", "basic"], env={"KBN": "off"})
+    check(not r.recordings(), "a recording with KBN=off")
+    equal(0, r.counts.own_calls, "driver calls of our own with KBN=off")
+
+
+@case("api/timing_off")
+def timing_off(c):
+    r = c.both(["app_direct", "basic"], env={"KBN_TIMING": "off"})
+    rec = r.one()
+    true_counts(r, rec)
+    equal((0, 0), (rec.total("bracketed"), r.counts.own_events), "brackets and events")
+
+
+@case("api/rank")
+def rank(c):
+    r = c.both(["app_direct", "basic"], env={"RANK": 2, "WORLD_SIZE": 4, "KBN_RANK": "0,3"})
+    check(not r.recordings(), "a recording of a rank that was not asked for")
+    r = c.both(["app_direct", "basic"], env={"RANK": 2, "WORLD_SIZE": 4, "KBN_RANK": "0,1-2"})
+    equal((2, 4), r.one().process[2:4], "rank and world")
+
+
+@case("api/devices")
+def devices(c):
+    r = c.both(["app_direct", "basic"], env={"FAKE_DEVICES": 4, "FAKE_SM": 90})
+    true_counts(r, r.one())
+
+
+@case("api/times")
+def times(c):
+    r = c.both(["app_direct", "times"], env={"KBN_BUDGET": 50}, log=False)
+    rec = r.one()
+    true_counts(r, rec)
+    truth = {"k_2us": 2000, "k_20us": 20000, "k_200us": 200000}
+    for s in rec.slots:
+        name = rec.kernels[s.kernel]["name"]
+        check(s.gated > 0, "%s: no gated sample (%d plain, %d starved, %d lost of %d)", name, s.plain,
+              s.starved, s.lost, s.bracketed)
+        # A gated pair reads the kernel and 2,080 ns; the smallest sample is one that went right.
+        bias = s.min_ns - truth[name]
+        check(1900 <= bias <= 3000, "%s: smallest time %d ns", name, s.min_ns)
+        if s.samples:
+            equal(True, s.min_ns * s.samples <= s.sum_ns <= s.max_ns * s.samples, "sum within bounds")
+
+
+@case("timing/slow_launch")
+def slow_launch(c):
+    """A launch call that blocks with the gate shut: the second thread opens it, and soon for good."""
+    r = c.both(["app_direct", "times"], env={"FAKE_LAUNCH_US": 400, "KBN_BUDGET": 50}, log=False)
+    rec = r.one()
+    true_counts(r, rec)
+    shapes = len(rec.slots)
+    check(rec.gate_deadlines <= 2 * shapes, "%d deadlines for %d shapes", rec.gate_deadlines, shapes)
+    check(rec.gates <= 2 * shapes, "%d gates although every launch blocks", rec.gates)
+    # What such a pair reads is the host; for 2 us of work it must not be published.
+    short = [s for s in rec.slots if rec.kernels[s.kernel]["name"] == "k_2us"][0]
+    equal((0, 0), (short.gated, short.plain), "times of a short kernel whose launch blocks")
+
+
+@case("timing/no_wait_value")
+def no_wait_value(c):
+    """Without gates: pairs that measured the host are recognised, long kernels still get times."""
+    env = {"FAKE_NO_WAIT": 1, "FAKE_ATTR_92": 0, "FAKE_ATTR_94": 0, "FAKE_ATTR_122": 0, "FAKE_ATTR_123": 0,
+           "KBN_BUDGET": 50}
+    r = c.both(["app_direct", "times"], env=env, log=False)
+    rec = r.one()
+    true_counts(r, rec)
+    equal(0, rec.total("gated"), "gated samples")
+    by = {rec.kernels[s.kernel]["name"]: s for s in rec.slots}
+    for name, truth in (("k_2us", 2000), ("k_20us", 20000), ("k_200us", 200000)):
+        s = by[name]
+        if s.samples:
+            check(s.min_ns >= truth, "%s: %d ns is less than its work", name, s.min_ns)
+            check(s.max_ns < truth * 1.1 + 4000, "%s: published %d ns", name, s.max_ns)
+    check(by["k_200us"].plain > 0, "no time for a long kernel")
+
+
+@case("timing/budget")
+def budget(c):
+    """A small budget: the first launches of a shape, then few."""
+    r = c.both(["app_soak", "run"], env={"LAUNCHES": 100000, "SHAPES": 4, "KBN_BUDGET": "0.1",
+                                         "RSS_GROWTH_KB": 200000}, log=False, calls=False)
+    rec = r.one()
+    true_counts(r, rec)
+    check(all(s.bracketed >= 1 for s in rec.slots), "a shape without any sample")
+    check(rec.total("bracketed") < 20000, "%d of 100,000 launches timed", rec.total("bracketed"))
+
+
+@case("api/foreign_profiler")
+def foreign(c):
+    """Another profiler's marks in the environment are noted."""
+    r = c.both(["app_direct", "twice"], env={"NVTX_INJECTION64_PATH": "", "NSYS_PROFILING_SESSION_ID": "1"})
+    check(any(n[0] == 7 for n in r.one().notes), "no note of a foreign profiler: %s", r.one().notes)
