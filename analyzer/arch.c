@@ -33,8 +33,9 @@ const char *const arch_peak_keys[PEAK_N] = {
 
 /* The five row kinds of arch.def stand in the same order of architectures; set_arch() checks it. */
 struct limits {
-	int sm, warps, blocks, regs_sm, regs_block, regs_thread, reg_gran, warp_gran, partitions,
-		smem_kb, optin_kb, default_kb, reserved, smem_gran, barriers, enough, l1_kb;
+	int sm, warps, blocks, regs_sm, regs_block, regs_thread, regs_least, reg_gran, warp_gran,
+		partitions, smem_kb, optin_kb, default_kb, reserved, smem_gran, barriers, enough,
+		l1_kb;
 	const char *configs, *chips, *source;
 };
 struct rates {
@@ -153,6 +154,7 @@ static void set_arch(struct arch *a, size_t i)
 		.registers_per_sm = l->regs_sm,
 		.registers_per_block = l->regs_block,
 		.registers_per_thread = l->regs_thread,
+		.registers_least = l->regs_least,
 		.register_granularity = l->reg_gran,
 		.warp_granularity = l->warp_gran,
 		.partitions = l->partitions,

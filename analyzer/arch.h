@@ -17,6 +17,7 @@ struct arch {
 	int sm; /* 86 */
 	int warps_per_sm, blocks_per_sm;
 	int registers_per_sm, registers_per_block, registers_per_thread;
+	int registers_least;      /* allocated to a thread at least, -1 = no such rule is known */
 	int register_granularity; /* registers per warp */
 	int warp_granularity;     /* warps of a block are rounded up to it in the per-block check */
 	int partitions;

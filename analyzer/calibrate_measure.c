@@ -257,16 +257,18 @@ static double read_gbps(struct gpu *g, const struct basic *b, CUdeviceptr at, si
 	       (gpu_median(ms, 5) * 1e6);
 }
 
+#define L2_HOLDS 0.9 /* of the best bandwidth: a working set that reads so fast lies in the L2 */
+
 /*
- * Read bandwidth against the size of the working set falls from the L2's plateau to the DRAM's. The
- * effective size is where it crosses the geometric mean of the two; between two sizes by
- * interpolation of the logarithms.
+ * Read bandwidth against the size of the working set falls from the L2's plateau to the DRAM's,
+ * slowly: twice the L2's size still hits it half of the time. The effective size is the largest that
+ * keeps L2_HOLDS of the plateau; between two sizes by interpolation of the logarithms.
  */
 static void measure_l2(struct gpu *g, const struct basic *b, struct calibrate_device *d)
 {
 	enum { POINTS = 22 };
 	size_t least = (size_t)g->sms * 4 * 256 * 16, first = g->l2_bytes / 8, top;
-	double size[POINTS], gbps[POINTS], plateau = 0.0, middle;
+	double size[POINTS], gbps[POINTS], plateau = 0.0, least_gbps;
 	CUdeviceptr buffer = 0;
 	int at;
 
@@ -291,20 +293,17 @@ static void measure_l2(struct gpu *g, const struct basic *b, struct calibrate_de
 			g->error[0] ? g->error : "no step between L2 and DRAM was seen");
 		return;
 	}
-	middle = sqrt(plateau * gbps[POINTS - 1]);
-	for (at = POINTS - 1; at > 0 && gbps[at - 1] < middle; at--)
+	/* Ends at the best size at the latest. That is not the last one: then there was no step. */
+	least_gbps = L2_HOLDS * plateau;
+	for (at = POINTS - 1; gbps[at - 1] < least_gbps; at--)
 		;
 	known(d, CALIBRATE_L2_BANDWIDTH, plateau,
 	      "best read bandwidth over working sets that fit the L2");
-	if (at == 0) {
-		missing(d, CALIBRATE_L2_EFFECTIVE, "every working set was slower than the middle");
-		return;
-	}
 	known(d, CALIBRATE_L2_EFFECTIVE,
 	      size[at - 1] * pow(size[at] / size[at - 1],
-				 log(gbps[at - 1] / middle) / log(gbps[at - 1] / gbps[at])),
-	      "working set at which read bandwidth falls through %.0f GB/s, the geometric mean of L2 and DRAM",
-	      middle);
+				 log(gbps[at - 1] / least_gbps) / log(gbps[at - 1] / gbps[at])),
+	      "largest working set that is read at %.0f%% of l2_gbps or faster, interpolated between %d sizes",
+	      100 * L2_HOLDS, POINTS);
 }
 
 /* ----------------------------------------------------------------------- rates */

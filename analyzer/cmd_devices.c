@@ -42,6 +42,7 @@ static const struct {
 	COLUMN("registers_per_sm", registers_per_sm),
 	COLUMN("registers_per_block", registers_per_block),
 	COLUMN("registers_per_thread", registers_per_thread),
+	COLUMN("registers_per_thread_least", registers_least),
 	COLUMN("register_granularity_per_warp", register_granularity),
 	COLUMN("warp_granularity", warp_granularity),
 	COLUMN("partitions", partitions),
@@ -240,7 +241,9 @@ int cmd_devices(int argc, char **argv)
 	if (options_parse(table, 2, argc, argv, operands, &n, &e) != 0)
 		return cmd_fail("devices", &e);
 	if (help) {
-		printf("usage: kbn devices [NAME | sm_XX] [options]\n");
+		printf("usage: kbn devices [NAME | sm_XX] [options]\n\n"
+		       "The limits, rates and peaks that kbn takes for a GPU, and where each is from. NAME is one\n"
+		       "that `kbn devices` lists: a GPU as its driver calls it (\"NVIDIA H200\"), or a profile.\n\n");
 		options_help(table, 2, stdout);
 		return CMD_GOOD;
 	}

@@ -252,7 +252,8 @@ int cmd_merge(int argc, char **argv)
 	else
 		rc = options_parse(table, 2, argc, argv, dirs, &n, &e);
 	if (rc == 0 && help) {
-		printf("usage: kbn merge DIR... -o DIR\n");
+		printf("usage: kbn merge DIR... -o DIR\n\n"
+		       "Joins what several processes or ranks recorded, so that `kbn report` sees one run.\n\n");
 		options_help(table, 2, stdout);
 		goto out;
 	}

@@ -13,6 +13,9 @@
 #include "render.h"
 #include "text.h"
 
+/* --carveout: percent up to here, bytes above. No SM can be set to so few bytes. */
+#define CARVEOUT_PCT_MAX 100
+
 struct request {
 	const char *arch, *device;
 	int64_t registers, static_smem, dyn_smem, barriers, carveout;
@@ -24,7 +27,7 @@ struct request {
 	{"--arch", OPTION_TEXT, &(q)->arch, "sm_XX", "the architecture"},                          \
 		{"--device", OPTION_TEXT, &(q)->device, "NAME",                                    \
 		 "or a device or profile of `kbn devices`"},                                       \
-		{"--registers", OPTION_NUMBER, &(q)->registers, "N", "per thread"},                \
+		{"--registers", OPTION_NUMBER, &(q)->registers, "N", "registers per thread"},      \
 		{"--block", OPTION_TRIPLE, &(q)->block, "X[,Y[,Z]]", "threads of a block"},        \
 		{"--smem", OPTION_NUMBER, &(q)->static_smem, "BYTES",                              \
 		 "static shared memory per block"},                                                \
@@ -35,8 +38,8 @@ struct request {
 		{"--cluster", OPTION_TRIPLE, &(q)->cluster, "X[,Y[,Z]]", "blocks of a cluster"},   \
 		{"--barriers", OPTION_NUMBER, &(q)->barriers, "N",                                 \
 		 "named barriers per block (1)"},                                                  \
-		{"--carveout", OPTION_NUMBER, &(q)->carveout, "PCT",                               \
-		 "preferred share of shared memory"},                                              \
+		{"--carveout", OPTION_NUMBER, &(q)->carveout, "PCT|BYTES",                         \
+		 "preferred share of shared memory (up to 100), or bytes the SM was set to"},      \
 		{"--json", OPTION_FLAG, &(q)->json, NULL, "the objects occupancy and smem_cliff"}, \
 	{                                                                                          \
 		"--help", OPTION_FLAG, &(q)->help, NULL, "this text"                               \
@@ -84,8 +87,8 @@ static int check(const struct request *q, struct err *e)
 		return err_set(e, ERR_USAGE, -1, "no SM has that much shared memory");
 	if (q->barriers > 16)
 		return err_set(e, ERR_USAGE, -1, "a block has at most 16 barriers");
-	if (q->carveout > 100)
-		return err_set(e, ERR_USAGE, -1, "--carveout is a percentage");
+	if (q->carveout > INT32_MAX / 4)
+		return err_set(e, ERR_USAGE, -1, "no SM has that much shared memory");
 	return 0;
 }
 
@@ -153,7 +156,8 @@ int cmd_occupancy(int argc, char **argv)
 		.dyn_smem_bytes = q.dyn_smem,
 		.barriers = (int)q.barriers,
 		.cluster_blocks = (int)product_of(q.cluster),
-		.carveout = (int)q.carveout,
+		.carveout = q.carveout > CARVEOUT_PCT_MAX ? -1 : (int)q.carveout,
+		.smem_config_bytes = q.carveout > CARVEOUT_PCT_MAX ? q.carveout : 0,
 		.grid_blocks = q.grid[0] ? (uint64_t)product_of(q.grid) : 0,
 		.sm_count = d.sm_count,
 	};

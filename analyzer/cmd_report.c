@@ -20,9 +20,16 @@
 #include "report.h"
 #include "session.h"
 
-/* Most time that compiling PTX again may take, beside the one image that is being compiled. */
-#define JIT_S         10.0
-#define JIT_AT_EXIT_S 0.5
+/* Most time that compiling PTX again may take. Somebody waits for the recorded program to end. */
+#define JIT_MS         20000
+#define JIT_AT_EXIT_MS 500
+
+static const char late[] =
+	"the driver compiled this code from PTX, and 20 s were not enough to compile "
+	"all of it again";
+static const char late_at_exit[] =
+	"the driver compiled this code from PTX: run `kbn report` for the "
+	"reconstruction, which is not done while the program ends";
 
 struct request {
 	const char **dirs;
@@ -41,22 +48,25 @@ struct analysis {
 	struct report report;
 };
 
-#define OPTIONS(q)                                                                                 \
-	{"--text", OPTION_FLAG, &(q)->text, NULL, "a table for the terminal (the default)"},       \
-		{"--md", OPTION_FLAG, &(q)->md, NULL, "Markdown"},                                 \
-		{"--json", OPTION_FLAG, &(q)->json, NULL, "everything, schema kbn-report/1"},      \
-		{"--csv", OPTION_FLAG, &(q)->csv, NULL, "one row per kernel"},                     \
-		{"--html", OPTION_FLAG, &(q)->html, NULL, NULL},                                   \
-		{"-o", OPTION_TEXT, &(q)->output, "FILE",                                          \
-		 "write to FILE instead of standard output"},                                      \
-		{"--top", OPTION_NUMBER, &(q)->top, "N", "only the N kernels with the most time"}, \
-		{"--kernel", OPTION_TEXT, &(q)->kernel, "RE",                                      \
-		 "only kernels whose mangled, demangled or short name matches (PCRE2)"},           \
-		{"--rank", OPTION_NUMBER, &(q)->rank, "R", "only this rank"},                      \
-		{"--work", OPTION_TEXT, &(q)->work, "FILE", NULL},                                 \
-		{"--at-exit", OPTION_FLAG, &(q)->at_exit, NULL, NULL},                             \
-	{                                                                                          \
-		"--help", OPTION_FLAG, &(q)->help, NULL, "this text"                               \
+#define OPTIONS(q)                                                                                            \
+	{"--text", OPTION_FLAG, &(q)->text, NULL, "a table for the terminal (the default)"},                  \
+		{"--md", OPTION_FLAG, &(q)->md, NULL, "Markdown"},                                            \
+		{"--json", OPTION_FLAG, &(q)->json, NULL,                                                     \
+		 "everything, for programs (kbn schema kbn-report/1)"},                                       \
+		{"--csv", OPTION_FLAG, &(q)->csv, NULL, "one row per kernel, for spreadsheets"},              \
+		{"--html", OPTION_FLAG, &(q)->html, NULL, NULL},                                              \
+		{"-o", OPTION_TEXT, &(q)->output, "FILE",                                                     \
+		 "write to FILE instead of standard output"},                                                 \
+		{"--top", OPTION_NUMBER, &(q)->top, "N",                                                      \
+		 "only the N kernels with the most time (of many, text lists 20 and Markdown describes 20)"}, \
+		{"--kernel", OPTION_TEXT, &(q)->kernel, "RE",                                                 \
+		 "only kernels whose mangled, demangled or short name has a match (PCRE2)"},                  \
+		{"--rank", OPTION_NUMBER, &(q)->rank, "R",                                                    \
+		 "only the processes of this rank (MPI, torchrun)"},                                          \
+		{"--work", OPTION_TEXT, &(q)->work, "FILE", NULL},                                            \
+		{"--at-exit", OPTION_FLAG, &(q)->at_exit, NULL, NULL},                                        \
+	{                                                                                                     \
+		"--help", OPTION_FLAG, &(q)->help, NULL, "this text"                                          \
 	}
 
 static int parse(struct request *q, int argc, char **argv, struct err *e)
@@ -67,8 +77,12 @@ static int parse(struct request *q, int argc, char **argv, struct err *e)
 	if (options_parse(table, n, argc, argv, q->dirs, &q->dirs_n, e) != 0)
 		return -1;
 	if (q->help) {
-		printf("usage: kbn report DIR... [options]\nDIR is a run directory or one process directory of it.\n");
+		printf("usage: kbn report DIR... [options]\n\n"
+		       "Analyses recordings and writes one report of all of them together. DIR is the run directory\n"
+		       "that a recorded program left (kbn-<pid>, or what KBN_OUT says), or one process directory of it.\n"
+		       "The program may still be running.\n\n");
 		options_help(table, n, stdout);
+		printf("\nFor example:  kbn report kbn-4711 --kernel gemm --md -o gemm.md\n");
 		return 0;
 	}
 	if (q->html)
@@ -120,7 +134,7 @@ static int analysis_open(struct analysis *a, const struct request *q, struct nam
 	if (load_calibrations(a, at_exit, e) != 0)
 		return -1;
 	a->facts = code_facts_new(&a->session, is_simulated(&a->session),
-				  at_exit ? JIT_AT_EXIT_S : JIT_S);
+				  at_exit ? JIT_AT_EXIT_MS : JIT_MS, at_exit ? late_at_exit : late);
 	if (!a->facts)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
 	if (model_build(&a->model, &a->session, a->calibrations, code_facts_of, a->facts, e) != 0)

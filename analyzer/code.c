@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "buf.h"
 #include "fatbin.h"
@@ -38,7 +39,7 @@ static int load(const struct session_image *image, uint8_t **data, size_t *bytes
 }
 
 static int compile(struct code *c, const struct session_image *image, const uint8_t *ptx,
-		   size_t bytes, uint32_t sm, bool simulated, struct err *e)
+		   size_t bytes, uint32_t sm, struct code_compile *how, struct err *e)
 {
 	struct jit_option *options = calloc(image->jit_n + 1, sizeof(*options));
 	struct jit_source source = {.ptx = (const char *)ptx,
@@ -46,15 +47,28 @@ static int compile(struct code *c, const struct session_image *image, const uint
 				    .sm = sm,
 				    .options = options,
 				    .options_n = image->jit_n,
-				    .no_driver = simulated};
+				    .no_driver = how && how->no_driver,
+				    .limit_ms = how ? (unsigned)how->left_ms : 0};
 	struct jit_result result;
+	struct timespec start, end;
 	int rc;
 
+	if (how)
+		how->was_needed = true;
 	if (!options)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
+	if (how && how->left_ms <= 0) {
+		free(options);
+		return err_set(e, ERR_NOT_FOUND, -1, "no time is left to compile PTX again");
+	}
 	for (size_t i = 0; i < image->jit_n; i++)
 		options[i] = (struct jit_option){image->jit[i].option, image->jit[i].value};
+	clock_gettime(CLOCK_MONOTONIC, &start);
 	rc = jit_reconstruct(&source, &result, e);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	if (how)
+		how->left_ms -= (end.tv_sec - start.tv_sec) * 1000 +
+				(end.tv_nsec - start.tv_nsec) / 1000000;
 	free(options);
 	if (rc < 0)
 		return -1;
@@ -69,7 +83,7 @@ static int compile(struct code *c, const struct session_image *image, const uint
 
 /* A fat binary: `data` stays with the caller. */
 static int open_entry(struct code *c, const struct session_image *image, struct buf data,
-		      uint32_t sm, bool simulated, struct err *e)
+		      uint32_t sm, struct code_compile *how, struct err *e)
 {
 	uint64_t budget = FATBIN_ENTRY_MAX;
 	struct fatbin_entry entry;
@@ -85,7 +99,7 @@ static int open_entry(struct code *c, const struct session_image *image, struct 
 	if (fatbin_unpack(&entry, &budget, &unpacked, &bytes, e) < 0)
 		return -1;
 	if (entry.kind == FATBIN_PTX) {
-		rc = compile(c, image, unpacked, bytes, sm, simulated, e);
+		rc = compile(c, image, unpacked, bytes, sm, how, e);
 		free(unpacked);
 		return rc;
 	}
@@ -96,8 +110,8 @@ static int open_entry(struct code *c, const struct session_image *image, struct 
 	return rc;
 }
 
-int code_open(struct code *c, const struct session_image *image, uint32_t sm, bool simulated,
-	      struct err *e)
+int code_open(struct code *c, const struct session_image *image, uint32_t sm,
+	      struct code_compile *how, struct err *e)
 {
 	struct code result = {0};
 	uint8_t *data;
@@ -113,9 +127,9 @@ int code_open(struct code *c, const struct session_image *image, uint32_t sm, bo
 		data = rc < 0 ? data : NULL;
 		break;
 	case KBN_KIND_FATBIN:
-		rc = open_entry(&result, image, buf_of(data, bytes), sm, simulated, e);
+		rc = open_entry(&result, image, buf_of(data, bytes), sm, how, e);
 		break;
-	case KBN_KIND_PTX: rc = compile(&result, image, data, bytes, sm, simulated, e); break;
+	case KBN_KIND_PTX: rc = compile(&result, image, data, bytes, sm, how, e); break;
 	default:
 		rc = err_set(e, ERR_FORMAT, -1,
 			     "the stored image is of a kind that holds no machine code");

@@ -21,13 +21,20 @@ struct code {
 	const char *by;        /* then "driver" or "ptxas"; else NULL */
 };
 
+/* What may be spent on compiling PTX again. */
+struct code_compile {
+	bool no_driver; /* the recording was made on the stand-in driver: only ptxas may be asked */
+	int64_t left_ms; /* counted down, the running compilation included; from 0 on none is started */
+	bool was_needed; /* set when the code is PTX */
+};
+
 /*
  * Open the code that a device of that SM (90) ran of `image`. -1 with the reason in one sentence:
- * not stored, damaged, nothing for this device, cannot be compiled. `simulated`: the recording
- * was made on the stand-in driver, so no driver is asked to compile.
+ * not stored, damaged, nothing for this device, cannot be compiled, or not in time. `how` NULL =
+ * by all means, within the limit of jit.h.
  */
-int code_open(struct code *c, const struct session_image *image, uint32_t sm, bool simulated,
-	      struct err *e);
+int code_open(struct code *c, const struct session_image *image, uint32_t sm,
+	      struct code_compile *how, struct err *e);
 void code_close(struct code *c);
 
 enum code_match {

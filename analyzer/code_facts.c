@@ -5,29 +5,35 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "arena.h"
 #include "code.h"
 
+static const char no_compiler[] =
+	"the driver compiled this code from PTX, and it could not be compiled "
+	"again here (that needs the driver with a GPU, or ptxas)";
+static const char no_function[] = "the stored code has no function of this name";
+
 struct code_facts {
 	const struct session *session;
-	bool simulated;
-	double jit_seconds;                /* left */
+	const char *late; /* what to say when the time for compiling is used up */
+	struct code_compile compile;
 	const struct session_image *image; /* at hand, for devices of `sm`; NULL = none yet */
 	int sm;
 	bool is_open;
+	const char *why; /* why it is not open */
 	struct code code;
 };
 
-struct code_facts *code_facts_new(const struct session *s, bool simulated, double jit_seconds)
+struct code_facts *code_facts_new(const struct session *s, bool simulated, unsigned jit_ms,
+				  const char *late)
 {
 	struct code_facts *f = calloc(1, sizeof(*f));
 
 	if (f) {
 		f->session = s;
-		f->simulated = simulated;
-		f->jit_seconds = jit_seconds;
+		f->late = late;
+		f->compile = (struct code_compile){.no_driver = simulated, .left_ms = jit_ms};
 	}
 	return f;
 }
@@ -48,27 +54,24 @@ void code_facts_free(struct code_facts *f)
 	free(f);
 }
 
-static double now(void)
+/* The reason in words that do not change from one analysis to the next: compilers name temporary files. */
+static const char *why_not(struct code_facts *f, const struct err *e)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	if (f->compile.was_needed)
+		return f->compile.left_ms > 0 ? no_compiler : f->late;
+	return arena_string(f->session->arena, e->text, SIZE_MAX);
 }
 
 static void take_image(struct code_facts *f, const struct session_image *image, int sm)
 {
-	double start = now();
-	bool is_ptx = image->kind == KBN_KIND_PTX;
+	struct err e = {.offset = -1};
 
 	drop_image(f);
 	f->image = image;
 	f->sm = sm;
-	if (is_ptx && f->jit_seconds <= 0)
-		return;
-	f->is_open = code_open(&f->code, image, (uint32_t)sm, f->simulated, NULL) == 0;
-	if (is_ptx)
-		f->jit_seconds -= now() - start;
+	f->compile.was_needed = false;
+	f->is_open = code_open(&f->code, image, (uint32_t)sm, &f->compile, &e) == 0;
+	f->why = f->is_open ? NULL : why_not(f, &e);
 }
 
 void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struct model_code *code)
@@ -82,8 +85,10 @@ void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struc
 	if (f->image != kernel->image || f->sm != sm)
 		take_image(f, kernel->image, sm);
 	function = f->is_open ? cubin_find(&f->code.cubin, kernel->name) : NULL;
-	if (!function)
+	if (!function) {
+		code->why = f->is_open ? no_function : f->why;
 		return;
+	}
 	code->registers = (int)function->registers;
 	code->static_smem_bytes = (int)function->static_smem_bytes;
 	code->local_bytes = (int)(function->frame_bytes + function->local_bytes);

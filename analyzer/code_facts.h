@@ -13,16 +13,17 @@
 struct code_facts;
 
 /*
- * `s` must outlive the result; texts are put into its arena. PTX is compiled again only while less
- * than `jit_seconds` were spent on that (0 = never): it can take long, and adds little here.
- * NULL when memory has run out.
+ * `s` must outlive the result; texts are put into its arena. Compiling PTX again takes at most
+ * `jit_ms` in all, 0 = never; kernels that come too late for it have the reason `late`, which is not
+ * copied. NULL when memory has run out.
  */
-struct code_facts *code_facts_new(const struct session *s, bool simulated, double jit_seconds);
+struct code_facts *code_facts_new(const struct session *s, bool simulated, unsigned jit_ms,
+				  const char *late);
 void code_facts_free(struct code_facts *f);
 
 /*
  * A model_code_fn; `ctx` is a struct code_facts. Cheapest when kernels of one image come one after
- * another. An image that is missing, damaged or holds no such function leaves *code as it is.
+ * another. An image that is missing, damaged or holds no such function leaves *code as it is, but for the reason.
  */
 void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struct model_code *code);
 

@@ -223,6 +223,37 @@ static void shorten(char *name)
 	free(text);
 }
 
+const char *demangle_shorten(struct arena *arena, const char *name)
+{
+	char *text = arena_string(arena, name, SIZE_MAX);
+
+	if (text)
+		shorten(text);
+	return text;
+}
+
+const char *demangle_last_arguments(const char *name)
+{
+	struct part part;
+	const char *found = "";
+
+	while (next_part(&name, &part))
+		if (part.base < part.end && *part.base == '<')
+			found = part.base;
+		else if (!is_lambda(&part) && !is_call(&part))
+			found = "";
+	return found;
+}
+
+const char *demangle_arguments(struct arena *arena, const char *name)
+{
+	char *text = demangle(name, DMGL_NO_OPTS);
+	const char *copy = arena_string(arena, text ? demangle_last_arguments(text) : "", SIZE_MAX);
+
+	free(text);
+	return copy;
+}
+
 /*
  * The last identifier of a mangled name that was too long to demangle: `_ZN2at6native4fillI...`
  * spells its names as <length><letters> up to the template arguments.

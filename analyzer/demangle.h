@@ -18,4 +18,14 @@ const char *demangle_full(struct arena *arena, const char *name);
  */
 const char *demangle_short(struct arena *arena, const char *name);
 
+/*
+ * The template arguments of that identifier: `<4, float>`, "" where there are none; those of what a
+ * lambda or a call operator belongs to. NULL only when memory has run out.
+ */
+const char *demangle_arguments(struct arena *arena, const char *name);
+
+/* The two steps on a name that is demangled already, such as a template argument. */
+const char *demangle_shorten(struct arena *arena, const char *name);
+const char *demangle_last_arguments(const char *name); /* up to the end of `name` */
+
 #endif

@@ -42,7 +42,10 @@ static void usage(FILE *out)
 {
 	fprintf(out,
 		"kbn " KBN_VERSION ": why the kernels of an unmodified CUDA program are slow\n\n"
-		"  LD_PRELOAD=libkbn.so APP...   record; the report is written when APP ends\n");
+		"To begin, either of these records APP and writes kbn-<pid>/report.md when it ends:\n"
+		"  kbn run -- APP...\n"
+		"  LD_PRELOAD=/path/to/libkbn.so APP...\n\n"
+		"Commands:\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  kbn %-10s %-34s %s\n", commands[i].name, commands[i].arguments,
 			commands[i].help);

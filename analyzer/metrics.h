@@ -24,7 +24,9 @@ struct metric_times {
 };
 
 struct metric_resources {
-	int registers, static_smem_bytes, local_bytes, spill_instructions;
+	int registers;           /* as compiled */
+	int registers_allocated; /* as a thread gets them: at least those compiled */
+	int static_smem_bytes, local_bytes, spill_instructions;
 };
 
 /* A statement with a stable id: KBN-R... reason, KBN-T... trap, KBN-N... note. */

@@ -98,8 +98,9 @@ static const char *few_blocks(struct arena *a, const struct model_kernel *k,
 	int sms = k->shape->green_sm_count ? (int)k->shape->green_sm_count : d->hw.sm_count;
 
 	if (blocks < (uint64_t)sms)
-		return text_format(a, "%llu blocks for %d SMs: %d SMs never work",
-				   (unsigned long long)blocks, sms, sms - (int)blocks);
+		return text_format(a, "%llu block%s for %d SMs: %d SMs never work",
+				   (unsigned long long)blocks, blocks > 1 ? "s" : "", sms,
+				   sms - (int)blocks);
 	return text_format(
 		a, "%.4g waves: the grid does not fill the SMs with the blocks they could hold",
 		k->occupancy.waves);
@@ -144,6 +145,7 @@ static void build_traps(struct model_kernel *k, struct arena *a)
 {
 	const struct metric_resources *r = &k->resources;
 	const struct metric_times *t = &k->times;
+	char first[TEXT_NUMBER];
 #define TRAP(id, ...) add_finding(k->traps, &k->traps_n, id, text_format(a, __VA_ARGS__))
 
 	if (k->code.debug_build == 1)
@@ -163,8 +165,8 @@ static void build_traps(struct model_kernel *k, struct arena *a)
 		     "shipped");
 	if (!t->warmup_only && t->first > FIRST_LAUNCH_FACTOR * t->median)
 		TRAP("KBN-T004",
-		     "the first launch took %.4g us, %.0f times the median: it stands apart from the statistics",
-		     t->first, t->first / t->median);
+		     "the first launch took %s, %.0f times the median: it stands apart from the statistics",
+		     text_us(first, t->first), t->first / t->median);
 	if (k->shape->overflow)
 		TRAP("KBN-T005",
 		     "many geometries of this kernel share this entry: the cap on kernel shapes was reached");
@@ -183,10 +185,12 @@ static void build_kernel(struct model_kernel *k, const struct session_shape *s,
 	const struct session_kernel *f = s->kernel;
 
 	k->shape = s;
-	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, NULL, NULL};
+	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
 	if (code_fn)
 		code_fn(code_ctx, f, d->hw.arch.sm, &k->code);
 	k->resources.registers = driver_or_code(f->registers, k->code.registers);
+	k->resources.registers_allocated =
+		d->hw.arch_known ? occupancy_registers(&d->hw.arch, k->resources.registers) : -1;
 	k->resources.static_smem_bytes =
 		driver_or_code(f->static_smem_bytes, k->code.static_smem_bytes);
 	k->resources.local_bytes = driver_or_code(f->local_bytes, k->code.local_bytes);
@@ -273,7 +277,7 @@ static void build_totals(struct model *m, const struct session *s)
 static void build_timing(struct model *m, const struct session *s)
 {
 	struct model_timing *t = &m->timing;
-	double self = 0, duration = 0;
+	double self = 0, host = 0;
 	bool on = false, cupti = false, gated = false;
 
 	for (size_t i = 0; i < s->runs_n; i++) {
@@ -282,14 +286,14 @@ static void build_timing(struct model *m, const struct session *s)
 		t->gates += r->gates;
 		t->gate_deadlines += r->gate_deadlines;
 		self += (double)r->self_ns;
-		duration += (double)r->duration_ns;
+		host += (double)r->duration_ns * (r->threads ? r->threads : 1);
 		on |= r->timing != KBN_TIMING_OFF;
 		cupti |= r->timing == KBN_TIMING_CUPTI;
 	}
 	for (size_t i = 0; i < s->shapes_n; i++)
 		gated |= s->shapes[i].times.gated > 0;
 	t->method = !on ? "off" : cupti ? "cupti" : gated ? "gated-events" : "events";
-	t->self_overhead_pct = duration > 0 ? 100 * self / duration : NAN;
+	t->self_overhead_pct = host > 0 ? 100 * self / host : NAN;
 	t->bias_us = t->uncertainty_us = NAN;
 	for (size_t i = 0; on && i < s->devices_n; i++) {
 		const struct event_bias *b = &m->devices[i].bias;

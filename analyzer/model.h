@@ -23,6 +23,7 @@ struct model_code {
 	int registers, static_smem_bytes, local_bytes, spill_instructions, barriers, debug_build;
 	const char *
 		mismatch; /* how the stored code differs from what the driver ran, NULL = it does not */
+	const char *why; /* why nothing is known of the code, NULL = it is, or was never stored */
 	const char *
 		reconstructed_by; /* "driver", "ptxas": compiled again from PTX; NULL = the code that ran */
 };
@@ -54,7 +55,7 @@ struct model_totals {
 struct model_timing {
 	const char *method;             /* "gated-events", "events", "cupti", "off" */
 	double bias_us, uncertainty_us; /* NaN when devices differ */
-	double self_overhead_pct;       /* host time of timing, of the recorded time */
+	double self_overhead_pct; /* host time of timing, of the time of all launching threads */
 	uint64_t gates, gate_deadlines;
 };
 

@@ -34,9 +34,20 @@ static int limit_warps(const struct arch *a, const struct occupancy_input *in)
 	return in->block_threads > MAX_BLOCK_THREADS ? 0 : a->warps_per_sm / block_warps(in);
 }
 
+/*
+ * sm_90 gives every thread at least 16, which cuda_occupancy.h does not know: see the source in
+ * arch.def. It never decides alone, as 16 registers leave room for all warps; only the limit by
+ * registers shows it.
+ */
+int occupancy_registers(const struct arch *a, int registers)
+{
+	return registers > 0 && registers < a->registers_least ? a->registers_least : registers;
+}
+
 static int registers_per_warp(const struct arch *a, int registers)
 {
-	return (int)round_up((int64_t)registers * WARP_THREADS, a->register_granularity);
+	return (int)round_up((int64_t)occupancy_registers(a, registers) * WARP_THREADS,
+			     a->register_granularity);
 }
 
 static int limit_registers(const struct arch *a, const struct occupancy_input *in)
@@ -71,12 +82,15 @@ static int64_t smem_config(const struct arch *a, int64_t bytes)
 }
 
 /* Shared bytes of the SM in force for a block that takes `allocated`. */
-static int64_t smem_capacity(const struct arch *a, int carveout, int64_t allocated)
+static int64_t smem_capacity(const struct arch *a, const struct occupancy_input *in,
+			     int64_t allocated)
 {
 	int64_t most = (int64_t)a->smem_per_sm_kb * 1024, c = most;
 
-	if (carveout >= 0 && carveout <= 100)
-		c = smem_config(a, most * carveout / 100);
+	if (in->smem_config_bytes > 0)
+		c = in->smem_config_bytes < most ? in->smem_config_bytes : most;
+	else if (in->carveout >= 0 && in->carveout <= 100)
+		c = smem_config(a, most * in->carveout / 100);
 	/* A preference too small for one block gives way to the smallest size that holds one. */
 	if (c < allocated)
 		c = smem_config(a, allocated);
@@ -94,7 +108,7 @@ static int limit_smem(const struct arch *a, const struct occupancy_input *in)
 		return 0;
 	if (allocated == 0)
 		return OCCUPANCY_NO_LIMIT;
-	return (int)(smem_capacity(a, in->carveout, allocated) / allocated);
+	return (int)(smem_capacity(a, in, allocated) / allocated);
 }
 
 static int limit_barriers(const struct arch *a, const struct occupancy_input *in)
@@ -189,7 +203,7 @@ void occupancy_compute(struct occupancy *o, const struct arch *a, const struct o
 		in->registers < 0 ? OCCUPANCY_UNKNOWN
 				  : registers_per_warp(a, in->registers) * o->warps_per_block;
 	o->smem_per_block = smem_allocated(a, bytes);
-	o->smem_per_sm = smem_capacity(a, in->carveout, o->smem_per_block);
+	o->smem_per_sm = smem_capacity(a, in, o->smem_per_block);
 	choose_limiter(o);
 	if (o->blocks_per_sm == 0)
 		o->why = "this combination cannot be launched";

@@ -18,11 +18,12 @@ struct occupancy_input {
 	int registers; /* per thread; 0 = none, -1 = not known */
 	int block_threads;
 	int64_t static_smem_bytes, dyn_smem_bytes; /* static -1 = not known */
-	int barriers;         /* named barriers per block, 0 = none, -1 = not known */
-	int cluster_blocks;   /* blocks per cluster, 0 or 1 = no cluster */
-	int carveout;         /* preferred shared memory percent, -1 = the driver's default */
-	uint64_t grid_blocks; /* 0 = not known */
-	int sm_count;         /* -1 = not known */
+	int barriers;              /* named barriers per block, 0 = none, -1 = not known */
+	int cluster_blocks;        /* blocks per cluster, 0 or 1 = no cluster */
+	int carveout;              /* preferred shared memory percent, -1 = the driver's default */
+	int64_t smem_config_bytes; /* the size the SM was set to, where known; 0 = by carveout */
+	uint64_t grid_blocks;      /* 0 = not known */
+	int sm_count;              /* -1 = not known */
 };
 
 /* In the order of the contract; ties go to the first in occupancy_limiter_order. */
@@ -66,6 +67,9 @@ struct occupancy {
  * blocks_per_sm cannot be exceeded, hence clusters_at_most.
  */
 void occupancy_compute(struct occupancy *o, const struct arch *a, const struct occupancy_input *in);
+
+/* Registers that a thread of a kernel compiled for `registers` gets; 0 and -1 (none, not known) stay. */
+int occupancy_registers(const struct arch *a, int registers);
 
 #define SMEM_CLIFF_STEPS 3
 

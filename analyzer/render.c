@@ -45,6 +45,41 @@ out:
 	return rc;
 }
 
+/* At most `columns` characters of `s`, with ".." at the end when it was cut; returns the bytes. */
+static size_t put_cut(char *out, const char *s, size_t columns)
+{
+	size_t have = text_columns(s), take = have <= columns ? have : columns - 2, n = 0, at = 0;
+
+	for (; s[at]; at++) {
+		if ((s[at] & 0xc0) != 0x80 && n++ == take)
+			break;
+		out[at] = s[at];
+	}
+	if (have > columns) {
+		out[at++] = '.';
+		out[at++] = '.';
+	}
+	out[at] = '\0';
+	return at;
+}
+
+char *render_label(char out[RENDER_LABEL], const struct report_kernel *k, size_t columns)
+{
+	size_t name = text_columns(k->short_name), variant = text_columns(k->variant), half;
+
+	if (columns > 100)
+		columns = 100;
+	half = columns / 2;
+	if (name + variant > columns) {
+		/* what one side does not need the other may have */
+		if (variant > half)
+			variant = name < columns - half ? columns - name : half;
+		name = columns - variant;
+	}
+	put_cut(out + put_cut(out, k->short_name, name), k->variant, variant);
+	return out;
+}
+
 size_t render_limits(const struct occupancy *o, struct render_limit rows[LIMIT_N])
 {
 	static const char *const resources[LIMIT_N] = {"registers", "shared memory", "warps",

@@ -35,6 +35,14 @@ int render_file(const struct render_format *f, const struct report *r,
 int render_json_occupancy(const struct occupancy *o, const struct smem_cliff *cliff,
 			  int published_cliff_bytes, FILE *out, struct err *e);
 
+#define RENDER_LABEL 512 /* bytes that hold a label of 100 columns */
+
+/*
+ * The name of a kernel for a table: its short name, and what tells it apart from others of that name, in at
+ * most `columns` (16 to 100). The name is cut before the distinction is.
+ */
+char *render_label(char out[RENDER_LABEL], const struct report_kernel *k, size_t columns);
+
 /* One row of the occupancy table, for people. */
 struct render_limit {
 	const char *resource;

@@ -238,6 +238,7 @@ static json_t *resources(const struct metric_resources *r)
 	json_t *o = json_object();
 
 	put(o, "registers", count(r->registers));
+	put(o, "registers_allocated", count(r->registers_allocated));
 	put(o, "static_smem_bytes", count(r->static_smem_bytes));
 	put(o, "local_bytes", count(r->local_bytes));
 	put(o, "spill_instructions", count(r->spill_instructions));

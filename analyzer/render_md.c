@@ -9,9 +9,10 @@
 
 #include "text.h"
 
-#define MD_SECTIONS  50         /* kernels described one by one unless asked for more */
+#define MD_SECTIONS  20         /* kernels described one by one unless asked for more */
 #define MD_ROWS      200        /* kernels in the table */
 #define WORK_UNKNOWN "KBN-R001" /* true of every kernel of this version: said once */
+#define LABEL        60         /* columns of a name in the table */
 #define NAME_CHARS   400        /* of a demangled name in its section; complete in the JSON */
 
 /* Characters that Markdown would take for markup; a table cell must not contain a bar. */
@@ -24,8 +25,8 @@ static void plain(const char *s, FILE *out)
 	}
 }
 
-/* As code, which only a backtick can end. Cut at whole characters. */
-static void code(const char *s, size_t most, FILE *out)
+/* As code, which only a backtick can end, and a bar in a table cell. Cut at whole characters. */
+static void code(const char *s, size_t most, bool is_cell, FILE *out)
 {
 	size_t n = 0;
 
@@ -35,6 +36,8 @@ static void code(const char *s, size_t most, FILE *out)
 			fputs("...", out);
 			break;
 		}
+		if (*s == '|' && is_cell)
+			fputc('\\', out);
 		fputc(*s == '`' ? '\'' : *s, out);
 	}
 	fputc('`', out);
@@ -174,14 +177,14 @@ static void workload_time(const struct report *r, FILE *out)
 		fprintf(out, ", %s us taken off each time, +-%s us",
 			text_real(a, r->timing.bias_us), text_real(b, r->timing.uncertainty_us));
 	if (!isnan(r->timing.self_overhead_pct))
-		fprintf(out, "; it cost %s%% of the recorded host time",
+		fprintf(out, "; it cost %s%% of the time of the launching threads",
 			text_real(a, r->timing.self_overhead_pct));
 	fputs("\n\n", out);
 }
 
 static void kernel_table(const struct report *r, FILE *out)
 {
-	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], d[TEXT_NUMBER];
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], d[TEXT_NUMBER], label[RENDER_LABEL];
 	size_t n = r->kernels_n < MD_ROWS ? r->kernels_n : MD_ROWS;
 
 	fputs("## Kernels by total time\n\n", out);
@@ -204,7 +207,7 @@ static void kernel_table(const struct report *r, FILE *out)
 			o && !isnan(o->pct) ? show_pct(a, o->pct) : "-",
 			o && o->limiter >= 0 ? occupancy_limit_names[o->limiter] : "-",
 			text_ratio(b, o ? o->waves : NAN), k->verdict.class);
-		code(k->short_name, 60, out);
+		code(render_label(label, k, LABEL), LABEL, true, out);
 		fputs(" |\n", out);
 	}
 	if (n < r->kernels_n)
@@ -256,16 +259,16 @@ static void baseline(const struct report_kernel *k, FILE *out)
 static void classification(const struct report_kernel *k, FILE *out)
 {
 	fputs("#### Roofline Classification\n\n", out);
-	fprintf(out, "Class **%s**%s.\n\n", k->verdict.class,
+	fprintf(out, "Class **%s**%s.", k->verdict.class,
 		k->verdict.launch_bound ? ", launch-bound" : "");
 	for (int i = 0; i < k->verdict.reasons_n; i++) {
 		if (strcmp(k->verdict.reasons[i].id, WORK_UNKNOWN) == 0)
 			continue;
-		fprintf(out, "- %s ", k->verdict.reasons[i].id);
+		fprintf(out, " %s ", k->verdict.reasons[i].id);
 		plain(k->verdict.reasons[i].text, out);
-		fputs("\n", out);
+		fputs(".", out);
 	}
-	fputs("\n", out);
+	fputs("\n\n", out);
 }
 
 static void occupancy(const struct report_kernel *k, FILE *out)
@@ -288,6 +291,8 @@ static void occupancy(const struct report_kernel *k, FILE *out)
 		fprintf(out, "| %s | %s | %s | %s | %s |\n", rows[i].resource, rows[i].per_block,
 			rows[i].per_sm, rows[i].blocks, rows[i].is_limiter ? "**yes**" : "");
 	fprintf(out, "\n%s registers per thread", text_int(a, k->resources.registers));
+	if (k->resources.registers_allocated > k->resources.registers)
+		fprintf(out, " (%d allocated)", k->resources.registers_allocated);
 	if (o->blocks_per_sm >= 0)
 		fprintf(out, "; %d warps per SM (%s of %d), %s %d that hide latency",
 			o->warps_per_sm, show_pct(b, o->pct), o->max_warps_per_sm,
@@ -339,14 +344,24 @@ static void cliff(const struct report_kernel *k, FILE *out)
 
 static void section(const struct report_kernel *k, size_t number, FILE *out)
 {
+	char label[RENDER_LABEL];
+
 	fprintf(out, "### %zu. ", number);
-	plain(k->short_name, out);
+	plain(render_label(label, k, LABEL), out);
 	fputs("\n\n", out);
-	code(k->demangled, NAME_CHARS, out);
-	fprintf(out, "\n\nid %s, device %zu, code %s%s%s\n\n", k->id, k->device,
-		k->code.arch ? k->code.arch : "not known",
-		k->code.why_missing ? ": not stored, " : "",
-		k->code.why_missing ? k->code.why_missing : "");
+	if (strcmp(k->demangled, label) != 0) {
+		code(k->demangled, NAME_CHARS, false, out);
+		fputs("\n\n", out);
+	}
+	fprintf(out, "id %s, device %zu, code %s", k->id, k->device,
+		k->code.arch ? k->code.arch : "not known");
+	if (k->code.reconstructed_by)
+		fprintf(out, ", reconstructed by %s", k->code.reconstructed_by);
+	if (k->code.why_missing) {
+		fputs(k->code.hash ? ": " : ", not stored: ", out);
+		plain(k->code.why_missing, out);
+	}
+	fputs("\n\n", out);
 	for (int i = 0; i < k->traps_n; i++) {
 		fprintf(out, "> %s ", k->traps[i].id);
 		plain(k->traps[i].text, out);
@@ -389,6 +404,10 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 			r->no_code);
 	for (size_t i = 0; i < n; i++)
 		section(&r->kernels[i], i + 1, out);
+	if (n < r->kernels_n)
+		fprintf(out,
+			"%zu more kernels are in the JSON report; `kbn report DIR --md --top N` describes N of them here.\n",
+			r->kernels_n - n);
 	return ferror(out) ? err_set(e, ERR_IO, -1, "cannot write the report") : 0;
 }
 

@@ -150,7 +150,7 @@ static void head_time(const struct report *r, int columns, FILE *out)
 static void row(const struct report_kernel *k, size_t name_columns, FILE *out)
 {
 	char total[TEXT_NUMBER], median[TEXT_NUMBER], launches[TEXT_NUMBER], waves[TEXT_NUMBER],
-		share[TEXT_NUMBER], occ[TEXT_NUMBER];
+		share[TEXT_NUMBER], occ[TEXT_NUMBER], label[RENDER_LABEL];
 	const struct occupancy *o = k->occupancy_known ? &k->occupancy : NULL;
 	uint64_t n = k->launches + k->graph_node_launches;
 
@@ -165,8 +165,7 @@ static void row(const struct report_kernel *k, size_t name_columns, FILE *out)
 	fprintf(out, "%6s %9s %9s %10s %5s %6s ", share, text_us(total, k->times.total.value),
 		text_us(median, k->times.median), text_count(launches, n), occ,
 		text_ratio(waves, o ? o->waves : NAN));
-	cut(k->short_name, name_columns, false, out);
-	fputc('\n', out);
+	fprintf(out, "%s\n", render_label(label, k, name_columns));
 }
 
 static void table(const struct report *r, const struct render_options *o, FILE *out)

@@ -11,6 +11,7 @@
 #include "demangle.h"
 #include "kbn_hash.h"
 #include "report_build.h"
+#include "variant.h"
 
 #ifndef KBN_VERSION
 #define KBN_VERSION "0"
@@ -238,6 +239,8 @@ static void build_code(struct builder *b, struct report_code *c, const struct se
 	c->why_missing = clean_or_null(b, image->why_missing);
 	if (!c->hash && !c->why_missing)
 		c->why_missing = "the code was not stored";
+	if (!c->why_missing)
+		c->why_missing = clean_or_null(b, facts->why);
 }
 
 static void build_findings(struct builder *b, struct metric_finding *list, int n)
@@ -299,6 +302,22 @@ static int by_weight(const void *pa, const void *pb)
 	return ids ? ids : (a->device > b->device) - (a->device < b->device);
 }
 
+static void build_variants(struct builder *b)
+{
+	struct report *r = b->r;
+	struct variant *v = report_must(b, arena_array(b->arena, r->kernels_n, sizeof(*v)));
+
+	for (size_t i = 0; v && i < r->kernels_n; i++)
+		v[i] = (struct variant){r->kernels[i].name, r->kernels[i].demangled,
+					r->kernels[i].short_name, ""};
+	if (b->failed || variants_find(b->arena, v, r->kernels_n) < 0) {
+		b->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < r->kernels_n; i++)
+		r->kernels[i].variant = report_clean(b, v[i].text);
+}
+
 static void build_kernels(struct builder *b)
 {
 	struct report *r = b->r;
@@ -316,6 +335,7 @@ static void build_kernels(struct builder *b)
 			     k->short_name))
 			r->kernels_n++;
 	}
+	build_variants(b);
 	if (r->kernels_n)
 		qsort(r->kernels, r->kernels_n, sizeof(*r->kernels), by_weight);
 	if (o && o->top && r->kernels_n > o->top)

@@ -63,7 +63,7 @@ struct report_totals {
 
 struct report_code {
 	const char *hash, *arch, *origin, *file; /* hash, arch, file NULL = not known */
-	const char *why_missing;                 /* NULL = stored */
+	const char *why_missing;      /* NULL = the code is there, as it ran or reconstructed */
 	const char *reconstructed_by; /* "driver", "ptxas": made again from PTX; NULL = as it ran */
 	int debug_build;              /* 0, 1, -1 = not known */
 };
@@ -73,6 +73,7 @@ struct report_kernel {
 	size_t device;
 	uint32_t run_count;
 	const char *name, *demangled, *short_name;
+	const char *variant; /* behind short_name, where others of this report have it too; else "" */
 	const char *name_hex; /* the exact bytes when `name` had to be changed, else NULL */
 	struct report_code code;
 	uint32_t grid[3], block[3], cluster[3], dyn_smem_bytes;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BUSY_PCT 80.0 /* below it the problem is on the host */
+
 static void note(struct builder *b, const char *id, const char *text)
 {
 	struct metric_finding *n;
@@ -194,6 +196,22 @@ static void notes_of_kernels(struct builder *b)
 		     b->r->kernels_n, b->r->kernels_all);
 }
 
+/*
+ * The reading of a busy share. It needs an upper bound: with kernels that nobody timed there is none.
+ * The sum over kernels counts what overlaps twice, so the true share is no larger.
+ */
+static void note_of_busy(struct builder *b)
+{
+	const struct quantity *busy = &b->r->totals.busy_pct;
+
+	if (!b->r->simulated && quantity_known(busy) && busy->high < BUSY_PCT)
+		NOTE(b, "KBN-N036",
+		     "kernels ran in %.3g%% of the recorded time (%s, at most %.3g%%), below the %.0f%% from which "
+		     "they are the first thing to look at: the rest is the host's, with its start-up, launch "
+		     "gaps and copies, and faster kernels cannot shorten it",
+		     busy->value, quantity_label_names[busy->label], busy->high, BUSY_PCT);
+}
+
 static int by_id(const void *a, const void *b)
 {
 	const struct metric_finding *x = a, *y = b;
@@ -214,6 +232,7 @@ void report_notes(struct builder *b)
 	note_of_identity(b);
 	notes_of_devices(b);
 	notes_of_kernels(b);
+	note_of_busy(b);
 	vec_sort(&b->notes, by_id);
 	if (b->notes.n)
 		r->notes = report_must(b, arena_copy(b->arena, b->notes.at,

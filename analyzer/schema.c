@@ -68,20 +68,20 @@
 #define BOTTLENECK                                                                                                \
 	"{class:\"memory|compute|balanced|latency|launch|unknown\",larger:\"memory|compute\"?,launch_bound:bool," \
 	"reasons:[" FINDING "],label:str}"
-#define KERNEL                                                                                                   \
-	"{id:str,device:int,run_count:int,name:str,demangled:str,short_name:str,"                                \
-	"code:{hash:str?,arch:str?,origin:\"library|module|linker|jit|file|none\",file:str?,debug_build:bool?,"  \
-	"why_missing:str?},launch:{grid:[int],block:[int],cluster:[int],dyn_smem_bytes:int,cooperative:bool,"    \
-	"pdl:bool},launches:int,graph_node_launches:int,time_us:" TIMES                                          \
-	",problem:{kind:str,dims:{*:num}}?,"                                                                     \
-	"effective_gflops:Q,effective_gbps:Q,resources:{registers:int?,static_smem_bytes:int?,local_bytes:int?," \
-	"spill_instructions:int?},occupancy:" OCCUPANCY ",smem_cliff:" SMEM_CLIFF ",sass:" SASS                  \
-	",work:" WORK ","                                                                                        \
-	"memory:" MEMORY ",sites:[" SITE "],stalls:" STALLS                                                      \
-	",ipc:Q,pipes:{fma:Q,alu:Q,fp64:Q,xu:Q,lsu:Q,tensor:Q},"                                                 \
-	"timeline:[{t_pct:num,sm_active_pct:Q,dram_pct:Q}]?,roofline:" ROOFLINE                                  \
-	",bottleneck:" BOTTLENECK ","                                                                            \
-	"advice:[" ADVICE "],not_now:[{id:str,why:str}],traps:[" FINDING "],"                                    \
+#define KERNEL                                                                                                                            \
+	"{id:str,device:int,run_count:int,name:str,demangled:str,short_name:str,"                                                         \
+	"code:{hash:str?,arch:str?,origin:\"library|module|linker|jit|file|none\",file:str?,debug_build:bool?,"                           \
+	"why_missing:str?},launch:{grid:[int],block:[int],cluster:[int],dyn_smem_bytes:int,cooperative:bool,"                             \
+	"pdl:bool},launches:int,graph_node_launches:int,time_us:" TIMES                                                                   \
+	",problem:{kind:str,dims:{*:num}}?,"                                                                                              \
+	"effective_gflops:Q,effective_gbps:Q,resources:{registers:int?,registers_allocated:int?,static_smem_bytes:int?,local_bytes:int?," \
+	"spill_instructions:int?},occupancy:" OCCUPANCY ",smem_cliff:" SMEM_CLIFF ",sass:" SASS                                           \
+	",work:" WORK ","                                                                                                                 \
+	"memory:" MEMORY ",sites:[" SITE "],stalls:" STALLS                                                                               \
+	",ipc:Q,pipes:{fma:Q,alu:Q,fp64:Q,xu:Q,lsu:Q,tensor:Q},"                                                                          \
+	"timeline:[{t_pct:num,sm_active_pct:Q,dram_pct:Q}]?,roofline:" ROOFLINE                                                           \
+	",bottleneck:" BOTTLENECK ","                                                                                                     \
+	"advice:[" ADVICE "],not_now:[{id:str,why:str}],traps:[" FINDING "],"                                                             \
 	"origin:{stacks:[{count:int,frames:[str]}],python:[{count:int,frames:[str]}],nvtx:[{count:int,path:str}]}}"
 
 static const struct {

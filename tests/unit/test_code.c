@@ -71,26 +71,26 @@ static void test_cubin(void **state)
 	struct session_image i = store(KBN_KIND_CUBIN, data, bytes);
 
 	(void)state;
-	assert_int_equal(code_open(&c, &i, 90, false, &e), 0);
+	assert_int_equal(code_open(&c, &i, 90, NULL, &e), 0);
 	assert_int_equal(c.cubin.sm, 90);
 	assert_int_equal(c.cubin.functions_n, 1);
 	assert_false(c.is_reconstructed);
 	code_close(&c);
 
 	i.hash[3] ^= 1; /* the file is not what was stored */
-	assert_int_equal(code_open(&c, &i, 90, false, &e), -1);
+	assert_int_equal(code_open(&c, &i, 90, NULL, &e), -1);
 	assert_int_equal(e.code, ERR_CORRUPT);
 	unlink(image_path);
-	assert_int_equal(code_open(&c, &i, 90, false, &e), -1);
+	assert_int_equal(code_open(&c, &i, 90, NULL, &e), -1);
 	assert_int_equal(e.code, ERR_NOT_FOUND);
 	i.path = NULL;
 	i.why_missing = "the image could not be read";
-	assert_int_equal(code_open(&c, &i, 90, false, &e), -1);
+	assert_int_equal(code_open(&c, &i, 90, NULL, &e), -1);
 	assert_string_equal(e.text, "the image could not be read");
 	i = store(KBN_KIND_OTHER, data, bytes);
-	assert_int_equal(code_open(&c, &i, 90, false, &e), -1);
+	assert_int_equal(code_open(&c, &i, 90, NULL, &e), -1);
 	i = store(KBN_KIND_CUBIN, "not a cubin", 11);
-	assert_int_equal(code_open(&c, &i, 90, false, &e), -1);
+	assert_int_equal(code_open(&c, &i, 90, NULL, &e), -1);
 	assert_int_equal(e.code, ERR_FORMAT);
 	free(data);
 }
@@ -120,10 +120,10 @@ static void test_fat_binary(void **state)
 
 	struct session_image i = store(KBN_KIND_FATBIN, fat, 80 + (bytes + 7) / 8 * 8);
 
-	assert_int_equal(code_open(&c, &i, 90, false, &e), 0);
+	assert_int_equal(code_open(&c, &i, 90, NULL, &e), 0);
 	assert_int_equal(c.cubin.sm, 90);
 	code_close(&c);
-	assert_int_equal(code_open(&c, &i, 80, false, &e), -1);
+	assert_int_equal(code_open(&c, &i, 80, NULL, &e), -1);
 	assert_int_equal(e.code, ERR_NOT_FOUND);
 	assert_non_null(strstr(e.text, "sm_80"));
 	free(cubin);
@@ -168,6 +168,7 @@ static void test_ptxas(void **state)
 	size_t bytes;
 	char body[1024], path[300], *called, *text;
 	struct session_image i = store(KBN_KIND_PTX, ptx, sizeof(ptx) - 1);
+	struct code_compile how = {.no_driver = true, .left_ms = 20000};
 
 	(void)state;
 	i.jit_n = 3;
@@ -183,7 +184,9 @@ static void test_ptxas(void **state)
 		dir, dir, GOLDEN, dir);
 	fake_ptxas(body);
 	setenv("LD_PRELOAD", "", 1);
-	assert_int_equal(code_open(&c, &i, 90, true, &e), 0);
+	assert_int_equal(code_open(&c, &i, 90, &how, &e), 0);
+	assert_true(how.was_needed);
+	assert_in_range(how.left_ms, 1, 20000);
 	assert_true(c.is_reconstructed);
 	assert_string_equal(c.by, "ptxas");
 	assert_int_equal(c.cubin.sm, 90);
@@ -217,6 +220,30 @@ static int try_ptxas(const char *body, unsigned limit_ms, struct err *e)
 	if (rc == 0)
 		free(result.cubin);
 	return rc;
+}
+
+/* The time is one for all: the compilation that uses it up is ended, and no other is started. */
+static void test_time_for_all(void **state)
+{
+	struct session_image i = store(KBN_KIND_PTX, ptx, sizeof(ptx) - 1);
+	struct code_compile how = {.no_driver = true, .left_ms = 200};
+	struct timespec before, after;
+	struct err e = {0};
+	char body[400], path[300];
+	struct code c;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/starts", dir);
+	snprintf(body, sizeof(body), "echo one >> %s; exec sleep 30", path);
+	fake_ptxas(body);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	for (int n = 0; n < 3; n++)
+		assert_int_equal(code_open(&c, &i, 90, &how, &e), -1);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_true(how.left_ms <= 0);
+	assert_true(after.tv_sec - before.tv_sec < 5);
+	snprintf(body, sizeof(body), "test $(wc -l < %s) = 1", path);
+	assert_int_equal(system(body), 0);
 }
 
 static void test_ptxas_failures(void **state)
@@ -310,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fat_binary, make_dir, drop_dir),
 		cmocka_unit_test(test_target),
 		cmocka_unit_test_setup_teardown(test_ptxas, make_dir, drop_dir),
+		cmocka_unit_test_setup_teardown(test_time_for_all, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(test_ptxas_failures, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(test_no_tool, make_dir, drop_dir),
 		cmocka_unit_test(test_confirm),

@@ -196,6 +196,62 @@ static void limiter_and_threshold(void **state)
 	assert_non_null(o.why);
 }
 
+/* What Nsight Compute prints on an H200: 16 at least, from there on as compiled. */
+static void least_registers(void **state)
+{
+	static const struct {
+		int registers, allocated, blocks;
+	} rows[] = {{8, 16, 16}, {15, 16, 16}, {16, 16, 16}, {17, 17, 10}, {72, 72, 3}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct occupancy o = compute(arch(90), rows[i].registers, 256, 0);
+
+		assert_int_equal(occupancy_registers(arch(90), rows[i].registers),
+				 rows[i].allocated);
+		assert_int_equal(o.limits[LIMIT_REGISTERS], rows[i].blocks);
+	}
+	assert_int_equal(compute(arch(90), 8, 256, 0).blocks_per_sm,
+			 8); /* warps decide, as before */
+	assert_int_equal(compute(arch(90), 8, 256, 0).registers_per_block, 16 * 256);
+	/* elsewhere nobody has seen such a rule */
+	assert_int_equal(compute(arch(80), 8, 256, 0).limits[LIMIT_REGISTERS], 32);
+	assert_int_equal(occupancy_registers(arch(80), 8), 8);
+	/* none and not known stay what they are */
+	assert_int_equal(occupancy_registers(arch(90), 0), 0);
+	assert_int_equal(occupancy_registers(arch(90), -1), -1);
+}
+
+/* The size that the SM was set to, as Nsight Compute tells it, and what it says of the limit then. */
+static void smem_as_it_was_set(void **state)
+{
+	static const struct {
+		int64_t bytes, set;
+		int blocks;
+	} rows[] = {
+		{64, 32 << 10, 28},    {4096, 100 << 10, 20}, {4224, 100 << 10, 19},
+		{4096, 132 << 10, 26}, {4096, 0, 45},         {4096, 1 << 30, 45},
+		{40000, 16 << 10, 1}}; /* less than one block needs: the smallest that holds one */
+	struct occupancy_input in = {
+		.registers = 16, .block_threads = 256, .carveout = -1, .sm_count = -1};
+	struct occupancy o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		in.dyn_smem_bytes = rows[i].bytes;
+		in.smem_config_bytes = rows[i].set;
+		occupancy_compute(&o, arch(90), &in);
+		assert_int_equal(o.limits[LIMIT_SMEM], rows[i].blocks);
+	}
+	/* it goes before a preference */
+	in.dyn_smem_bytes = 4096;
+	in.smem_config_bytes = 100 << 10;
+	in.carveout = 100;
+	occupancy_compute(&o, arch(90), &in);
+	assert_int_equal(o.limits[LIMIT_SMEM], 20);
+	assert_int_equal(o.smem_per_sm, 100 << 10);
+}
+
 /* ---- the vendor's calculator ---- */
 
 struct point {
@@ -215,9 +271,11 @@ static struct answer ours(const struct point *p)
 				     .barriers = p->barriers,
 				     .carveout = p->carveout,
 				     .sm_count = -1};
+	struct arch a = *arch(p->sm);
 	struct occupancy o;
 
-	occupancy_compute(&o, arch(p->sm), &in);
+	a.registers_least = ARCH_UNKNOWN; /* measured; the calculator does not know of it */
+	occupancy_compute(&o, &a, &in);
 	return (struct answer){o.blocks_per_sm, o.limits[LIMIT_REGISTERS], o.limits[LIMIT_SMEM],
 			       o.limits[LIMIT_WARPS]};
 }
@@ -389,6 +447,8 @@ int main(void)
 		cmocka_unit_test(waves),
 		cmocka_unit_test(unknowns),
 		cmocka_unit_test(limiter_and_threshold),
+		cmocka_unit_test(least_registers),
+		cmocka_unit_test(smem_as_it_was_set),
 		cmocka_unit_test(against_the_calculator),
 		cmocka_unit_test(against_stored_answers),
 	};

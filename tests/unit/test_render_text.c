@@ -87,11 +87,12 @@ static void markdown_survives_names(void **state)
 	(void)state;
 	fixture_report_open(&f);
 	f.report.kernels[0].short_name = "a`b*c_d<e>";
+	f.report.kernels[0].variant = "<f|g>";
 	f.report.kernels[0].demangled = "f<`g`>(h)";
 	f.report.devices[0].name = "A|B";
 	text = render(&render_md, &f.report, 100, 0);
-	assert_non_null(strstr(text, "`a'b*c_d<e>`"));
-	assert_non_null(strstr(text, "### 1. a\\`b\\*c\\_d\\<e\\>"));
+	assert_non_null(strstr(text, "`a'b*c_d<e><f\\|g>`"));
+	assert_non_null(strstr(text, "### 1. a\\`b\\*c\\_d\\<e\\>\\<f\\|g\\>"));
 	assert_non_null(strstr(text, "`f<'g'>(h)`"));
 	assert_non_null(strstr(text, "A\\|B"));
 	for (rest = text; (line = strsep(&rest, "\n"));) {
@@ -107,6 +108,67 @@ static void markdown_survives_names(void **state)
 	assert_int_equal(rows, f.report.kernels_n);
 	free(text);
 	fixture_report_close(&f);
+}
+
+/* One blank line between parts, the reasons beside the class, and what is left out is said. */
+static void markdown_is_compact(void **state)
+{
+	struct fixture_report f;
+	char *text, *line, *rest;
+	size_t unknown = 0;
+
+	(void)state;
+	fixture_report_open(&f);
+	text = render(&render_md, &f.report, 100, 3);
+	assert_null(strstr(text, "\n\n\n"));
+	assert_non_null(strstr(text, "\n### 3. "));
+	assert_null(strstr(text, "\n### 4. "));
+	assert_non_null(strstr(text, "\n6 more kernels are in the JSON report"));
+	assert_non_null(strstr(text, "of the time of the launching threads"));
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		if (strncmp(line, "Class ", 6) == 0)
+			unknown++;
+		else
+			assert_int_not_equal(strncmp(line, "- KBN-R", 7), 0);
+	}
+	assert_int_equal(unknown, 3);
+	free(text);
+	text = render(&render_md, &f.report, 100, 0);
+	assert_null(strstr(text, "\n\n\n"));
+	assert_null(strstr(text, "more kernels are in"));
+	assert_non_null(strstr(text, ". KBN-R003 tail"));
+	free(text);
+	fixture_report_close(&f);
+}
+
+/* The name gives way before what tells two kernels apart. */
+static void labels(void **state)
+{
+	static const struct {
+		const char *name, *variant;
+		size_t columns;
+		const char *label;
+	} rows[] = {
+		{"ffma_peak", "<1>", 24, "ffma_peak<1>"},
+		{"vectorized_elementwise_kernel", "<Fill>", 24, "vectorized_eleme..<Fill>"},
+		{"k", "<aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa>", 24, "k<aaaaaaaaaaaaaaaaaaaa.."},
+		{"vectorized_elementwise_kernel", "<launch_clamp_scalar::{lambda#1}>", 24,
+		 "vectorized..<launch_cl.."},
+		{"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+		 "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4",
+		 "", 16,
+		 "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+		 "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4.."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct report_kernel k = {.short_name = rows[i].name, .variant = rows[i].variant};
+		char label[RENDER_LABEL];
+
+		assert_string_equal(render_label(label, &k, rows[i].columns), rows[i].label);
+		assert_true(text_columns(label) <= rows[i].columns);
+	}
 }
 
 static size_t cells(const char *line, size_t n)
@@ -249,6 +311,8 @@ int main(void)
 		cmocka_unit_test(fits_the_terminal),
 		cmocka_unit_test(says_what_matters),
 		cmocka_unit_test(markdown_survives_names),
+		cmocka_unit_test(markdown_is_compact),
+		cmocka_unit_test(labels),
 		cmocka_unit_test(csv_is_rectangular),
 		cmocka_unit_test(files_are_whole_or_absent),
 		cmocka_unit_test(numbers),

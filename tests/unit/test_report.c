@@ -172,6 +172,48 @@ static void totals(void **state)
 	assert_string_equal(f.report.timing.method, "gated-events");
 	assert_float_equal(f.report.timing.bias_us, 2.08, 1e-6);
 	assert_float_equal(f.report.timing.self_overhead_pct, 0.05, 1e-6);
+	/* the host time is the sum over threads, so it is a share of the time of all of them */
+	f.session.runs[0].threads = 4;
+	assert_int_equal(model_build(&f.model, &f.session, NULL, NULL, NULL, NULL), 0);
+	assert_float_equal(f.model.timing.self_overhead_pct, 0.0125, 1e-6);
+	fixture_report_close(&f);
+}
+
+/* Said only of what is known to be below the threshold, and not of times that nobody measured. */
+static void mostly_idle(void **state)
+{
+	static const struct {
+		double value, high;
+		bool simulated, said;
+	} rows[] = {{24.6, 24.7, false, true},
+		    {24.6, 24.7, true, false},
+		    {24.6, NAN, false, false},
+		    {79, 81, false, false},
+		    {90, 91, false, false}};
+	struct fixture_report f;
+
+	(void)state;
+	fixture_report_open(&f);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		f.model.totals.busy_pct.value = rows[i].value;
+		f.model.totals.busy_pct.high = rows[i].high;
+		f.session.runs[0].simulated = rows[i].simulated;
+		fixture_report_build(&f, NULL);
+		assert_int_equal(has(f.report.notes, f.report.notes_n, "KBN-N036"), rows[i].said);
+	}
+	fixture_report_close(&f);
+}
+
+/* PTX that nobody compiled again is no silent gap. */
+static void code_that_is_missing(void **state)
+{
+	struct fixture_report f;
+
+	(void)state;
+	fixture_report_open(&f);
+	assert_string_equal(find(&f.report, "kernel", 0)->code.why_missing, "no time");
+	assert_null(find(&f.report, "bank_conflict_bad", 0)->code.why_missing);
+	assert_string_equal(find(&f.report, "saxpy", 4096)->variant, "");
 	fixture_report_close(&f);
 }
 
@@ -262,6 +304,8 @@ int main(void)
 		cmocka_unit_test(facts_of_kernels),
 		cmocka_unit_test(notes),
 		cmocka_unit_test(totals),
+		cmocka_unit_test(mostly_idle),
+		cmocka_unit_test(code_that_is_missing),
 		cmocka_unit_test(chosen_by_name),
 		cmocka_unit_test(ends),
 		cmocka_unit_test(stored_recording_opens),

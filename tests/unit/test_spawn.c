@@ -46,6 +46,14 @@ static char *written(void)
 	return load_file(out, NULL);
 }
 
+static void assert_written(const char *expected)
+{
+	char *text = written();
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
 static _Atomic int children_seen;
 
 static void on_child(int sig)
@@ -88,7 +96,7 @@ static void test_host_that_ignores_children(void **state)
 	signal(SIGCHLD, SIG_IGN);
 	assert_int_equal(sh("echo done >$OUT", 5000), 0);
 	signal(SIGCHLD, SIG_DFL);
-	assert_string_equal(written(), "done\n");
+	assert_written("done\n");
 }
 
 /* A host that reaps everything it finds, in a thread of its own or in a loop. */
@@ -151,6 +159,8 @@ static void test_signals_of_the_child(void **state)
 	sigaddset(&block, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &block, &old);
 	signal(SIGUSR1, on_child);
+	signal(SIGINT, SIG_DFL); /* a shell ignores these two for what it runs in the background */
+	signal(SIGQUIT, SIG_DFL);
 	signal(SIGHUP, SIG_IGN);
 	text = printed("/bin/grep", grep);
 	signal(SIGHUP, SIG_DFL);
@@ -158,7 +168,9 @@ static void test_signals_of_the_child(void **state)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	assert_non_null(
 		strstr(text, "SigBlk:\t0000000000000800")); /* SIGUSR2, as the host has it */
-	assert_non_null(strstr(text, "SigIgn:\t0000000000000001"));
+	/* SIGHUP; make(1) leaves the two that belong to the C library ignored */
+	assert_non_null(strstr(text, "SigIgn:\t"));
+	assert_int_equal(strtoull(strstr(text, "SigIgn:\t") + 8, NULL, 16) & 0x7fffffff, 1);
 	free(text);
 }
 
@@ -176,7 +188,7 @@ static void test_closed_standard_descriptors(void **state)
 	}
 	waitpid(pid, &status, 0);
 	assert_int_equal(WEXITSTATUS(status), 0);
-	assert_string_equal(written(), "alive\n");
+	assert_written("alive\n");
 }
 
 static void test_wait_is_bounded_and_the_child_lives_on(void **state)
@@ -189,7 +201,7 @@ static void test_wait_is_bounded_and_the_child_lives_on(void **state)
 	assert_true(kbn_clock_ns() - begin < 500000000u);
 	assert_int_equal(waitpid(-1, &status, WNOHANG), -1);
 	usleep(900000);
-	assert_string_equal(written(), "late\n");
+	assert_written("late\n");
 }
 
 int main(void)

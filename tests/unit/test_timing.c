@@ -13,6 +13,7 @@
 #include "hook.h"
 #include "pool.h"
 #include "registry.h"
+#include "sampler.h"
 #include "state.h"
 #include "sys.h"
 #include "timing.h"
@@ -22,9 +23,14 @@
 
 static struct {
 	_Atomic unsigned created, records, ptsz_records, waits, elapsed_calls, mode_calls;
-	_Atomic int mode;             /* of this process's one thread that asks */
-	_Atomic unsigned not_relaxed; /* event calls outside RELAXED mode */
-	_Atomic unsigned late_waits;  /* start event recorded while the gate stood open */
+	_Atomic unsigned asked;        /* whether the GPU has come to a start event */
+	_Atomic unsigned marks;        /* the same of an event before a gate */
+	_Atomic bool hang;             /* reading a time does not return */
+	_Atomic unsigned records_good; /* so many succeed whatever record_result says */
+	_Atomic CUresult start_result, mark_result; /* the answers */
+	_Atomic int mode;                           /* of this process's one thread that asks */
+	_Atomic unsigned not_relaxed;               /* event calls outside RELAXED mode */
+	_Atomic unsigned late_waits; /* start event recorded while the gate stood open */
 	_Atomic float ms;
 	_Atomic CUresult elapsed_result, record_result, wait_result;
 	_Atomic uint32_t wait_value;
@@ -62,8 +68,7 @@ static CUresult d_record(CUevent e, CUstream s)
 	(void)e;
 	(void)s;
 	relaxed();
-	driver.records++;
-	return driver.record_result;
+	return driver.records++ < driver.records_good ? CUDA_SUCCESS : driver.record_result;
 }
 
 static CUresult d_record_ptsz(CUevent e, CUstream s)
@@ -75,8 +80,18 @@ static CUresult d_record_ptsz(CUevent e, CUstream s)
 static CUresult d_elapsed(float *ms, CUevent a, CUevent b)
 {
 	relaxed();
-	assert_true(a && b && a != b);
+	assert_true(a && b);
+	if (a == b && (uintptr_t)a % 2 == 0) { /* the second of a pair, before the gate */
+		driver.marks++;
+		return driver.mark_result;
+	}
+	if (a == b) {
+		driver.asked++;
+		return driver.start_result;
+	}
 	driver.elapsed_calls++;
+	while (driver.hang)
+		kbn_sleep_ns(1000000);
 	*ms = driver.ms;
 	return driver.elapsed_result;
 }
@@ -227,15 +242,19 @@ static void test_first_launches_are_sampled_and_gated(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 12; i++) {
+		if (i >= 5) /* the first five are asked for by nobody */
+			shape.skip = 0;
 		assert_int_equal(launch_on(0x5000), KBN_TIME_BRACKET);
 		/* The gate was shut before the start event and is open now. */
 		assert_int_equal(*(uint32_t *)(uintptr_t)driver.wait_at, driver.wait_value);
 	}
 	if (shape.deadlines) /* the processor was taken away for 100 us with the gate shut */
 		skip();
-	assert_int_equal(driver.records, 24);
+	assert_int_equal(driver.records, 36);
+	assert_int_equal(driver.marks, 12);
 	assert_int_equal(driver.waits, 12);
 	assert_int_equal(driver.late_waits, 0);
+	assert_int_equal(driver.asked, 0); /* a gate that held leaves no question */
 	settle();
 	assert_int_equal(slot->gated, 12);
 	assert_int_equal(slot->bracketed, resolved());
@@ -257,12 +276,15 @@ static void test_first_launches_are_sampled_and_gated(void **state)
 static void test_sketch_begins_with_the_seventh(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 6; i++) {
+		shape.skip = 0;
 		launch_on(0x5000);
+	}
 	settle();
 	assert_int_equal(slot->gated, 6);
 	assert_int_equal(slot->sketch, 0);
 	driver.ms = 5000; /* does not fit an early entry */
+	shape.skip = 0;
 	launch_on(0x5000);
 	settle();
 	assert_true(slot->sketch > 0);
@@ -289,6 +311,182 @@ static void test_plain_pair_is_published_only_when_tight(void **state)
 	assert_int_equal(slot->plain, 1);
 	assert_true(slot->slack_ns >= 10000 && slot->slack_ns < 2500000);
 	assert_int_equal(slot->early[0].launch, 1 | KBN_EARLY_PLAIN);
+	assert_int_equal(driver.waits, 0);
+}
+
+static void test_plain_pair_behind_other_work_is_exact(void **state)
+{
+	struct kbn_launch l = launch_of(&shape, 0x5000);
+
+	(void)state;
+	l.gate_allowed = false;
+	driver.ms = 0.004f; /* far less than the host took for it */
+	driver.start_result = CUDA_ERROR_NOT_READY;
+	for (int i = 0; i < 5; i++) {
+		l.ordinal = shape.launches;
+		assert_int_equal(do_launch(&l, 10, CUDA_SUCCESS), KBN_TIME_BRACKET);
+	}
+	assert_int_equal(driver.asked, 5);
+	settle();
+	assert_int_equal(slot->plain, 5);
+	assert_int_equal(slot->starved, 0);
+	assert_int_equal(slot->slack_ns, 0);
+	assert_int_equal(slot->min_ns, 4000);
+	assert_int_equal(slot->early[4].launch, 4 | KBN_EARLY_PLAIN);
+	/* The GPU has come by: what lies between the events may be the host. */
+	driver.start_result = CUDA_SUCCESS;
+	shape.skip = 0;
+	assert_int_equal(do_launch(&l, 10, CUDA_SUCCESS), KBN_TIME_BRACKET);
+	settle();
+	assert_int_equal(slot->plain, 5);
+	assert_int_equal(slot->starved, 1);
+}
+
+/* An answer that is an error proves nothing, and ends our part in the context when it is sticky. */
+static void test_question_that_fails(void **state)
+{
+	struct kbn_launch l = launch_of(&shape, 0x5000);
+
+	(void)state;
+	l.gate_allowed = false;
+	driver.start_result = CUDA_ERROR_INVALID_HANDLE;
+	assert_int_equal(do_launch(&l, 10, CUDA_SUCCESS), KBN_TIME_BRACKET);
+	settle();
+	assert_int_equal(slot->starved, 1);
+	assert_false(atomic_load(&context.dead));
+	driver.start_result = CUDA_ERROR_ILLEGAL_ADDRESS;
+	assert_int_equal(do_launch(&l, 10, CUDA_SUCCESS), KBN_TIME_BRACKET);
+	assert_true(atomic_load(&context.dead));
+	settle();
+	assert_int_equal(slot->bracketed, resolved());
+	assert_int_equal(slot->plain, 0);
+}
+
+/* Opened too early, but behind other work: no harm done. A pair that is used again starts afresh. */
+static void test_early_opening_behind_other_work(void **state)
+{
+	struct kbn_launch l = launch_of(&shape, 0x5000);
+
+	(void)state;
+	driver.start_result = CUDA_ERROR_NOT_READY;
+	assert_int_equal(do_launch(&l, 50000, CUDA_SUCCESS), KBN_TIME_BRACKET);
+	assert_int_equal(shape.deadlines, 1);
+	assert_int_equal(driver.asked, 1);
+	settle();
+	assert_int_equal(slot->gated, 0);
+	assert_int_equal(slot->plain, 1);
+	driver.start_result = CUDA_SUCCESS;
+	l.gate_allowed = false;
+	assert_int_equal(do_launch(&l, 10, CUDA_SUCCESS), KBN_TIME_BRACKET);
+	settle();
+	assert_int_equal(slot->plain, 1);
+	assert_int_equal(slot->starved, 1);
+}
+
+/* The gate held, but what held up the GPU was earlier work: reads like a plain pair there. */
+static void test_gate_behind_other_work_is_plain(void **state)
+{
+	struct kbn_launch l = launch_of(&shape, 0x5000);
+
+	(void)state;
+	driver.mark_result = CUDA_ERROR_NOT_READY;
+	launch_on(0x5000);
+	if (shape.deadlines)
+		skip();
+	assert_int_equal(driver.waits, 1);
+	settle();
+	assert_int_equal(slot->gated, 0);
+	assert_int_equal(slot->plain, 1);
+	assert_int_equal(slot->slack_ns, 0);
+	driver.mark_result = CUDA_SUCCESS;
+	launch_on(0x5000);
+	if (shape.deadlines)
+		skip();
+	settle();
+	assert_int_equal(slot->gated, 1);
+	/* Opened by another thread meanwhile: what the GPU does at the end counts. */
+	driver.mark_result = CUDA_ERROR_NOT_READY;
+	l.ordinal = shape.launches;
+	assert_int_equal(do_launch(&l, 50000, CUDA_SUCCESS), KBN_TIME_BRACKET);
+	settle();
+	assert_int_equal(slot->plain, 1);
+	assert_int_equal(slot->starved, 1);
+}
+
+static void test_no_wait_while_the_pool_is_made(void **state)
+{
+	struct pool *p = kbn_pool_of(&context);
+
+	(void)state;
+	atomic_store(&p->making, 1);
+	assert_int_equal(launch_on(0x5000), KBN_TIME_SKIP);
+	assert_in_range(shape.skip, 1, 8);
+	atomic_store(&p->making, 0);
+	shape.skip = 0;
+	assert_int_equal(launch_on(0x5000), KBN_TIME_BRACKET);
+}
+
+static void test_queued_pair_of_a_contended_stream(void **state)
+{
+	struct kbn_thread other = {.id = 5};
+	struct kbn_shape theirs = {.slot = slot};
+	struct kbn_launch mine = launch_of(&shape, 0x5000), their = launch_of(&theirs, 0x5000);
+	struct kbn_bracket b;
+
+	(void)state;
+	mine.gate_allowed = false;
+	driver.start_result = CUDA_ERROR_NOT_READY;
+	assert_int_equal(kbn_time_begin(&thread, &mine, &b), KBN_TIME_BRACKET);
+	kbn_time_note_launch(&other, &their);
+	assert_true(kbn_time_end(&thread, &mine, &b, CUDA_SUCCESS));
+	settle();
+	assert_int_equal(slot->starved, 1);
+	assert_int_equal(slot->plain, 0);
+}
+
+static enum kbn_time_choice launch_cluster(bool portable)
+{
+	struct kbn_launch l = launch_of(&shape, 0x5000);
+
+	l.gate_allowed = false;
+	l.gate_late = portable;
+	shape.skip = 0;
+	return do_launch(&l, 10, CUDA_SUCCESS);
+}
+
+static void test_cluster_is_gated_when_plain_pairs_starve(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(launch_cluster(true), KBN_TIME_BRACKET);
+		settle();
+		assert_int_equal(slot->starved, i + 1);
+	}
+	assert_int_equal(driver.waits, 0);
+	assert_int_equal(launch_cluster(false), KBN_TIME_BRACKET); /* another way to launch it */
+	assert_int_equal(driver.waits, 0);
+	for (int i = 0; i < 3 && !shape.deadlines; i++) { /* and so it stays, with good ones */
+		assert_int_equal(launch_cluster(true), KBN_TIME_BRACKET);
+		settle();
+		assert_int_equal(driver.waits, i + 1);
+	}
+	if (!shape.deadlines)
+		assert_int_equal(slot->gated, 3);
+}
+
+static void test_cluster_with_plain_times_is_not_gated(void **state)
+{
+	(void)state;
+	driver.start_result = CUDA_ERROR_NOT_READY;
+	for (int i = 0; i < 4; i++) /* the last is no warm-up */
+		launch_cluster(true);
+	driver.start_result = CUDA_SUCCESS;
+	for (int i = 0; i < 6; i++)
+		launch_cluster(true);
+	settle();
+	assert_int_equal(slot->plain, 4);
+	assert_int_equal(slot->starved, 6);
+	launch_cluster(true);
 	assert_int_equal(driver.waits, 0);
 }
 
@@ -383,10 +581,13 @@ static void test_legacy_stream_is_gated_only_alone(void **state)
 	launch_on(0);
 	launch_on(1);
 	assert_int_equal(driver.waits, 2);
+	shape.skip = 0;
 	launch_on(0x9100);
+	shape.skip = 0;
 	launch_on(2);
 	assert_int_equal(driver.waits, 4);
 	kbn_time_stream_destroyed(&context, (CUstream)0x9100);
+	shape.skip = 0;
 	launch_on(1);
 	assert_int_equal(driver.waits, 5);
 }
@@ -407,7 +608,7 @@ static void test_pdl_ends_events_on_a_stream(void **state)
 	kbn_time_stream_created(&context, (CUstream)0xa000, false);
 	shape.skip = 0;
 	assert_int_equal(launch_on(0xa000), KBN_TIME_BRACKET);
-	assert_int_equal(driver.records, 6);
+	assert_int_equal(driver.records, 9);
 }
 
 static void test_ptsz_uses_its_own_calls(void **state)
@@ -417,7 +618,7 @@ static void test_ptsz_uses_its_own_calls(void **state)
 	(void)state;
 	l.ptsz = true;
 	assert_int_equal(do_launch(&l, 0, CUDA_SUCCESS), KBN_TIME_BRACKET);
-	assert_int_equal(driver.ptsz_records, 2);
+	assert_int_equal(driver.ptsz_records, 3);
 }
 
 static void test_contended_stream(void **state)
@@ -473,7 +674,7 @@ static void test_pool_is_bounded(void **state)
 	driver.elapsed_result = CUDA_ERROR_NOT_READY;
 	for (int i = 0; i < 3 * (int)POOL_PAIRS; i++) {
 		shape.skip = shape.sampled = 0;
-		thread.credit_ns = 0;
+		kbn_sampler_restart();
 		unable += launch_on(0x5000) == KBN_TIME_UNABLE;
 	}
 	assert_int_equal(driver.created, 2 * POOL_PAIRS);
@@ -537,6 +738,12 @@ static void test_failing_start_event_leaves_nothing(void **state)
 	(void)state;
 	driver.record_result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	assert_int_equal(launch_on(0x5000), KBN_TIME_UNABLE);
+	assert_int_equal(driver.waits, 0);
+	/* The one before the gate succeeds, the next does not. */
+	shape.skip = 0;
+	driver.records_good = driver.records + 1;
+	assert_int_equal(launch_on(0x5000), KBN_TIME_UNABLE);
+	assert_int_equal(driver.waits, 1);
 	assert_int_equal(*(uint32_t *)(uintptr_t)driver.wait_at, driver.wait_value);
 	assert_int_equal(slot->bracketed, 0);
 	assert_false(atomic_load(&context.dead));
@@ -579,8 +786,8 @@ static void test_samples_lie_all_over_the_run(void **state)
 }
 
 /*
- * A budget of 0.01% is 33 us here, and no sample costs less than 0.2 us: beside the first twelve
- * that is at most 165, where the spacing alone would allow several hundred.
+ * A budget of 0.01% is 33 us here, and no sample costs less than 0.2 us: beside the 32 that may be
+ * borrowed for that is at most 165, where the spacing alone would allow several hundred.
  */
 static void test_budget_binds(void **state)
 {
@@ -588,9 +795,11 @@ static void test_budget_binds(void **state)
 
 	(void)state;
 	kbn_settings.budget_ppm = 100;
+	launch_on(0x5000); /* the recording begins with an empty purse */
+	kbn_sampler_pay(0, (uint64_t)kbn_sampler_credit(kbn_now_ns()));
 	p = full_speed();
 	assert_true(p.launches > 10000);
-	assert_in_range(p.sampled, 12, 12 + 165);
+	assert_in_range(p.sampled, 31, 32 + 165);
 	settle();
 }
 
@@ -621,6 +830,26 @@ static void test_finish_is_bounded(void **state)
 	assert_int_equal(launch_on(0x5000), KBN_TIME_SKIP);
 }
 
+/* The drain thread hangs in the driver: the end does not follow it there. */
+static void test_finish_without_the_driver(void **state)
+{
+	uint64_t begin;
+
+	(void)state;
+	driver.hang = true;
+	launch_on(0x5000);
+	kbn_drain_wake();
+	for (int i = 0; i < 2000 && !driver.elapsed_calls; i++)
+		kbn_sleep_ns(1000000);
+	assert_int_equal(driver.elapsed_calls, 1);
+	launch_on(0x5000);
+	begin = kbn_now_ns();
+	assert_int_equal(kbn_drain_finish(begin + 100000000u), 2);
+	assert_true(kbn_now_ns() - begin < 2000000000u);
+	assert_int_equal(driver.elapsed_calls, 1);
+	driver.hang = false;
+}
+
 static _Atomic bool go;
 
 static void *launch_many(void *arg)
@@ -639,7 +868,7 @@ static void *launch_many(void *arg)
 		struct kbn_bracket b;
 
 		s.skip = s.sampled = 0;
-		t->credit_ns = 0;
+		kbn_sampler_restart();
 		if (kbn_time_begin(t, &l, &b) == KBN_TIME_BRACKET)
 			own->bracketed += kbn_time_end(t, &l, &b, CUDA_SUCCESS);
 		s.launches++;
@@ -682,6 +911,14 @@ int main(void)
 		CASE(test_first_launches_are_sampled_and_gated),
 		CASE(test_sketch_begins_with_the_seventh),
 		CASE(test_plain_pair_is_published_only_when_tight),
+		CASE(test_plain_pair_behind_other_work_is_exact),
+		CASE(test_question_that_fails),
+		CASE(test_early_opening_behind_other_work),
+		CASE(test_gate_behind_other_work_is_plain),
+		CASE(test_no_wait_while_the_pool_is_made),
+		CASE(test_queued_pair_of_a_contended_stream),
+		CASE(test_cluster_is_gated_when_plain_pairs_starve),
+		CASE(test_cluster_with_plain_times_is_not_gated),
 		CASE(test_deadline_opens_and_ends_gating),
 		CASE(test_watcher_is_in_time),
 		CASE(test_blocking_call_opens_and_keeps_open),
@@ -699,6 +936,7 @@ int main(void)
 		CASE(test_budget_binds),
 		CASE(test_off_costs_nothing),
 		CASE(test_finish_is_bounded),
+		CASE(test_finish_without_the_driver),
 		CASE(test_threads_lose_no_pair),
 	};
 
