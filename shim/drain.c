@@ -19,6 +19,7 @@
 #define IDLE_NS   200000000u /* else: the heartbeat, and images that nobody woke us for */
 #define FINISH_NS 200000u    /* between two looks at the end */
 #define STORE_NS  50000000u  /* images in one go, before times are read again */
+#define LEAVE_NS  20000000u  /* the thread gives up so long before the exit goes on without it */
 
 static _Atomic uint32_t started_epoch; /* recording whose drain thread has been started */
 static _Atomic pid_t owner;            /* process that it belongs to */
@@ -92,13 +93,15 @@ uint32_t kbn_drain_finish(uint64_t deadline_ns)
 		return 0; /* nothing was launched here; images are the caller's */
 	kbn_time_stop(NULL);
 	kbn_gate_stop();
-	atomic_store(&finish_ns, deadline_ns);
+	/* Behind the deadline lies the end of the driver: no call of ours may slip past it. */
+	atomic_store(&finish_ns, deadline_ns > LEAVE_NS ? deadline_ns - LEAVE_NS : 0);
 	atomic_store(&stopping, true);
 	kbn_futex_wake(&sleeping, 0);
 	/* A thread that hangs in the driver must not hold up the exit. */
 	while (atomic_load(&running) && (now = kbn_now_ns()) < deadline_ns)
 		kbn_futex_wait(&running, 1, deadline_ns - now);
-	if (!atomic_load(&running))
-		finish(deadline_ns);
-	return kbn_pool_harvest_all();
+	if (atomic_load(&running))
+		return kbn_pool_unread(); /* no call into a driver that may not return */
+	finish(deadline_ns);
+	return kbn_pool_unread();
 }

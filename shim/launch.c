@@ -18,6 +18,8 @@
 /* Keeps the registers of a rare path out of the prologue of the common one. */
 #define COLD __attribute__((noinline, cold))
 
+#define PORTABLE_CLUSTER 8u /* blocks that a cluster may have on every device with clusters */
+
 _Atomic int kbn_open_captures;
 
 static _Atomic bool window_open;
@@ -102,20 +104,38 @@ static enum kbn_capturing captured(const struct kbn_call *c)
 	return kbn_capturing(c->stream, c->ptsz);
 }
 
+/* Blocks of a cluster, 1 = no cluster, 9 = more than every device takes. */
+static uint32_t cluster_blocks(const struct kbn_call *c)
+{
+	uint32_t n = 1;
+
+	for (int i = 0; i < 3; i++) {
+		const uint32_t d = c->key.cluster[i] ? c->key.cluster[i] : 1;
+
+		if (d > PORTABLE_CLUSTER || n * d > PORTABLE_CLUSTER)
+			return PORTABLE_CLUSTER + 1;
+		n *= d;
+	}
+	return n;
+}
+
 static bool may_be_gated(const struct kbn_call *c)
 {
-	return c->shape->launches && !(c->key.flags & KBN_SLOT_COOPERATIVE) &&
+	return c->shape->launches && !c->ungated && !(c->key.flags & KBN_SLOT_COOPERATIVE) &&
 	       !c->kernel->is_comm &&
-	       c->key.cluster[0] * c->key.cluster[1] * c->key.cluster[2] <= 1 &&
 	       atomic_load_explicit(&c->kernel->launched, memory_order_relaxed);
 }
 
 static void describe(struct kbn_call *c)
 {
+	const bool may = may_be_gated(c);
+	const uint32_t blocks = cluster_blocks(c);
+
 	c->timing.stream = c->stream;
 	c->timing.ptsz = c->ptsz;
 	c->timing.pdl = c->pdl;
-	c->timing.gate_allowed = may_be_gated(c);
+	c->timing.gate_allowed = may && blocks == 1;
+	c->timing.gate_late = may && blocks > 1 && blocks <= PORTABLE_CLUSTER;
 	c->timing.context = c->context;
 	c->timing.shape = c->shape;
 	c->timing.ordinal = c->shape->launches;

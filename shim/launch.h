@@ -115,6 +115,7 @@ struct kbn_call {
 	CUstream stream;
 	bool ptsz;
 	bool pdl;               /* carries a programmatic attribute: no event near it */
+	bool ungated;           /* never behind a gate */
 	bool untimed;           /* never timed: one call that launches on several devices */
 	void **params, **extra; /* as received */
 

@@ -186,10 +186,16 @@ struct pair *kbn_pool_take(struct pool *p)
 		pair = take_free(p);
 	}
 	if (pair) {
-		pair->held = false;
+		pair->held = pair->queued = false;
 		atomic_store_explicit(&pair->mixed, false, memory_order_relaxed);
 	}
 	return pair;
+}
+
+bool kbn_pool_is_being_made(struct pool *p)
+{
+	return atomic_load_explicit(&p->making, memory_order_relaxed) &&
+	       !(uint32_t)atomic_load_explicit(&p->free, memory_order_relaxed);
 }
 
 uint32_t kbn_pool_hand_over(struct pair *pair)
@@ -273,6 +279,8 @@ static void resolve(struct pair *pair, uint64_t ns)
 		s->starved++;
 	} else if (pair->held) {
 		add_good(s, pair->launch, ns, false);
+	} else if (pair->queued) {
+		add_good(s, pair->launch, ns, true);
 	} else if (is_tight(ns, pair->host_ns)) {
 		s->slack_ns += pair->host_ns;
 		add_good(s, pair->launch, ns, true);
@@ -399,10 +407,18 @@ static void harvest(struct pool *p)
 		lose_all(p);
 }
 
-uint32_t kbn_pool_harvest_all(void)
+uint32_t kbn_pool_unread(void)
 {
 	uint32_t unread = 0;
 
+	for (struct pool *p = atomic_load(&pools); p; p = p->next)
+		if (!atomic_load(&p->retired))
+			unread += atomic_load(&p->unread);
+	return unread;
+}
+
+uint32_t kbn_pool_harvest_all(void)
+{
 	for (struct pool *p = atomic_load(&pools); p; p = p->next) {
 		if (atomic_load(&p->retired) || !atomic_load(&p->unread))
 			continue;
@@ -410,9 +426,8 @@ uint32_t kbn_pool_harvest_all(void)
 			harvest(p);
 			harvest_unlock(p);
 		}
-		unread += atomic_load(&p->unread);
 	}
-	return unread;
+	return kbn_pool_unread();
 }
 
 /* ------------------------------------------------------------------------------ life of a pool */

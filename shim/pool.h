@@ -30,7 +30,8 @@ struct pair {
 	uint64_t host_ns;      /* host time from before the first record to after the second */
 	uint32_t index;        /* in the pool */
 	_Atomic uint32_t next; /* index + 1 of the next in a list, 0 = last */
-	bool held;             /* a gate held the stream until both events were queued */
+	bool held;             /* the GPU stood before a gate until both events were queued */
+	bool queued;           /* the GPU was busy with earlier work until both were queued */
 	_Atomic bool mixed;    /* another launch may stand between the events */
 };
 
@@ -69,11 +70,17 @@ struct pool *kbn_pool_of(struct kbn_context *c);
 struct pair *kbn_pool_take(struct pool *p);
 void kbn_pool_give(struct pair *pair);
 
+/* Another thread is about to make pairs, and until then there is none. */
+bool kbn_pool_is_being_made(struct pool *p);
+
 /* Both events are recorded: to the drain thread. Returns how many are unread now. */
 uint32_t kbn_pool_hand_over(struct pair *pair);
 
 /* Read what has finished in every pool; returns how many pairs are still unread in living pools. */
 uint32_t kbn_pool_harvest_all(void);
+
+/* How many pairs are unread in living pools; no driver call. */
+uint32_t kbn_pool_unread(void);
 
 /* See kbn_time_context_gone. */
 void kbn_pool_context_gone(struct kbn_context *c);

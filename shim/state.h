@@ -95,10 +95,7 @@ struct kbn_thread {
 	} handles[KBN_HANDLE_HITS];             /* direct-mapped */
 	const void *last_stream, *last_current; /* stream and current context of last_context */
 	struct kbn_context *last_context;
-	/* sampler: see timing.c */
-	uint64_t budget_clock_ns;
-	int64_t credit_ns;
-	uint32_t random;
+	uint32_t random;                        /* state of timing.c's generator, not 0 */
 	uint32_t in_use;         /* 1 while a thread owns it, stored atomically */
 	struct kbn_thread *next; /* all states ever made */
 	void *timing;            /* ring of open brackets, owned by timing.c */

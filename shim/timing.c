@@ -13,22 +13,18 @@
 #include "hook.h"
 #include "pool.h"
 #include "registry.h"
+#include "sampler.h"
 #include "sys.h"
 #include "writer.h"
 
-#define EARLY_SAMPLES 12       /* first launches of a shape, sampled one by one */
-#define EARLY_FEW     6        /* still sampled when the thread is deep in debt */
-#define DEBT_HALF     10000000 /* ns of budget spent in advance for first launches */
-#define DEBT_MAX      20000000
-#define CREDIT_MAX    2000000 /* unused budget that is kept */
-#define COST_GUESS    6000    /* ns of one sample until it has been measured */
-#define COST_LEAST    500     /* keeps the mean from rounding away */
-#define OUTLIER       16      /* times the mean cost: a sample is not charged more */
-#define SPACING       64      /* a shape's next sample comes after 1/64 of its launches so far */
-#define SKIP_MAX      4096
+#define COST_GUESS    6000 /* ns of one sample until it has been measured */
+#define COST_LEAST    500  /* keeps the mean from rounding away */
+#define COST_MOST     20000000
+#define OUTLIER       4  /* times the mean cost: a sample is not charged more */
 #define UNABLE_SKIP   32 /* launches until a shape that cannot be timed is tried again */
 #define OFF_SKIP      (1u << 20)
 #define DEADLINES_MAX 2 /* of a shape, then it is not gated any more */
+#define STARVED_MAX   4 /* pairs of a shape that measured the host, then a late gate is shut */
 
 /* What timing keeps per launching thread (kbn_thread.timing). */
 struct own {
@@ -76,10 +72,11 @@ void kbn_time_restart(void)
 	atomic_store(&kbn_time_mode, KBN_MODE_UNKNOWN);
 	atomic_store(&kbn_time_open_brackets, 0);
 	atomic_store(&owns, NULL);
+	kbn_sampler_restart();
 	kbn_pool_forget_all();
 }
 
-/* -------------------------------------------------------------------------------------- sampler */
+/* ----------------------------------------------------------------------------------- own state */
 
 static struct own *own_of(struct kbn_thread *t)
 {
@@ -97,75 +94,34 @@ static struct own *own_of(struct kbn_thread *t)
 	t->timing = o;
 	if (!t->random)
 		t->random = 0x9e3779b9u * (t->id + 1);
-	t->budget_clock_ns = kbn_now_ns();
 	return o;
 }
 
-static uint32_t random_below(struct kbn_thread *t, uint32_t n)
+static uint32_t next_random(struct kbn_thread *t)
 {
 	t->random ^= t->random << 13;
 	t->random ^= t->random >> 17;
 	t->random ^= t->random << 5;
-	return n ? t->random % n : 0;
-}
-
-/* Budget that the time since the last question has earned. */
-static void earn(struct kbn_thread *t, uint64_t now)
-{
-	uint64_t passed = now - t->budget_clock_ns;
-
-	if (passed > 10000000000u)
-		passed = 10000000000u;
-	t->budget_clock_ns = now;
-	t->credit_ns += (int64_t)(passed * kbn_settings.budget_ppm / 1000000u);
-	if (t->credit_ns > CREDIT_MAX)
-		t->credit_ns = CREDIT_MAX;
-}
-
-/*
- * Launches to leave out: about 1/64 of what the shape has launched, so that samples lie all over the
- * run however long it becomes; random, so that they do not fall into step with the program.
- */
-static uint32_t spacing(struct kbn_thread *t, const struct kbn_shape *s)
-{
-	uint64_t even = s->launches / SPACING;
-	uint32_t skip = even < SKIP_MAX ? (uint32_t)even : SKIP_MAX;
-
-	return skip / 2 + random_below(t, skip + 1);
-}
-
-/*
- * First launches may borrow from the budget of later. Afterwards a sample is bought: the more a
- * shape has, the fuller the purse has to be, so that shapes with few come first.
- */
-static bool wants(struct kbn_thread *t, const struct own *o, const struct kbn_shape *s)
-{
-	uint32_t factor = 1 + s->sampled / 16;
-
-	if (s->sampled < EARLY_FEW && t->credit_ns > -DEBT_MAX)
-		return true;
-	if (s->sampled < EARLY_SAMPLES && t->credit_ns > -DEBT_HALF)
-		return true;
-	return t->credit_ns >= (int64_t)o->cost_ns * (factor < 64 ? factor : 64);
+	return t->random;
 }
 
 /*
  * Host time of one sample, paid and remembered. A sample in whose middle the processor was given to
- * someone else is paid like a dear one: on a busy machine a few of those would otherwise use up the
- * budget of a second each. Samples that are dear every time raise the mean, and are paid in full.
+ * someone else, or the driver's lock was another thread's, is not paid in full: the program's own
+ * launch would have waited as well. Samples that are dear every time raise the mean.
  */
-static void pay(struct kbn_thread *t, struct own *o, uint64_t ns)
+static void pay(struct own *o, uint32_t sampled, uint64_t ns)
 {
 	uint64_t most = (uint64_t)o->cost_ns * OUTLIER;
 	int64_t price = (int64_t)(ns < most ? ns : most);
 
 	__atomic_fetch_add(&kbn_writer_header()->self_ns, ns, __ATOMIC_RELAXED);
-	t->credit_ns -= price;
-	o->cost_ns = (uint32_t)((int64_t)o->cost_ns + (price - (int64_t)o->cost_ns) / 8);
+	kbn_sampler_pay(sampled, (uint64_t)price);
+	o->cost_ns = (uint32_t)((int64_t)o->cost_ns + (price - (int64_t)o->cost_ns) / 16);
 	if (o->cost_ns < COST_LEAST)
 		o->cost_ns = COST_LEAST;
-	if (o->cost_ns > DEBT_MAX)
-		o->cost_ns = DEBT_MAX;
+	if (o->cost_ns > COST_MOST)
+		o->cost_ns = COST_MOST;
 }
 
 /* ---------------------------------------------------------------------------------- contention */
@@ -237,10 +193,18 @@ static CUresult wait_value(CUstream stream, bool ptsz, CUdeviceptr word, uint32_
 		    : CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* Plain pairs read nothing but the host for this shape; or it is gated for that reason already. */
+static bool is_starving(const struct kbn_slot *s)
+{
+	return __atomic_load_n(&s->gated, __ATOMIC_RELAXED) ||
+	       (__atomic_load_n(&s->starved, __ATOMIC_RELAXED) >= STARVED_MAX &&
+		!__atomic_load_n(&s->samples, __ATOMIC_RELAXED));
+}
+
 static bool may_gate(const struct kbn_thread *t, const struct kbn_launch *l, struct pool *p)
 {
-	if (!l->gate_allowed || !p->words || t->id >= KBN_GATE_THREADS ||
-	    l->shape->deadlines >= DEADLINES_MAX ||
+	if (!(l->gate_allowed || (l->gate_late && is_starving(l->shape->slot))) || !p->words ||
+	    t->id >= KBN_GATE_THREADS || l->shape->deadlines >= DEADLINES_MAX ||
 	    atomic_load_explicit(&p->gates_off, memory_order_relaxed))
 		return false;
 	if (kbn_stream_is_legacy(l->stream, l->ptsz) &&
@@ -272,7 +236,7 @@ static uint32_t shut_gate(struct kbn_thread *t, const struct kbn_launch *l, stru
 	return 0;
 }
 
-/* True when the gate held until now, which is when both events are queued. */
+/* True when the gate was shut until now, which is when both events are queued. */
 static bool open_gate(struct kbn_thread *t, struct kbn_shape *s)
 {
 	enum kbn_gate_end how = kbn_gate_open(t->id);
@@ -284,7 +248,41 @@ static bool open_gate(struct kbn_thread *t, struct kbn_shape *s)
 	return how == KBN_GATE_HELD;
 }
 
+/*
+ * Whether the GPU has still to come to an event that was recorded. The driver answers from its own
+ * memory, without a queue: the cheapest question there is.
+ */
+static bool is_ahead(struct pool *p, CUevent event)
+{
+	float ms;
+	CUresult r = real.cuEventElapsedTime(&ms, event, event);
+
+	if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY)
+		kbn_pool_failed(p, r);
+	return r == CUDA_ERROR_NOT_READY;
+}
+
 /* ------------------------------------------------------------------------------------- brackets */
+
+/*
+ * The stop event is recorded before the gate too: what it says when the kernel has been launched
+ * tells whether the gate held up the GPU or nothing but earlier work did.
+ */
+static CUresult record_start(struct kbn_thread *t, const struct kbn_launch *l,
+			     struct kbn_bracket *b, struct pair *pair)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	if (atomic_load(&pair->pool->dead))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (may_gate(t, l, pair->pool)) {
+		r = record(pair->stop, l->stream, l->ptsz);
+		if (r == CUDA_SUCCESS)
+			b->gate_value = shut_gate(t, l, pair->pool);
+	}
+	b->host_start_ns = kbn_now_ns();
+	return r == CUDA_SUCCESS ? record(pair->start, l->stream, l->ptsz) : r;
+}
 
 static struct pair *bracket_begin(struct kbn_thread *t, struct own *o, const struct kbn_launch *l,
 				  struct kbn_bracket *b, struct pool *p, uint64_t key)
@@ -295,10 +293,8 @@ static struct pair *bracket_begin(struct kbn_thread *t, struct own *o, const str
 	if (!pair)
 		return NULL;
 	bracket_publish(o, pair, key);
-	b->gate_value = may_gate(t, l, p) ? shut_gate(t, l, p) : 0;
-	b->host_start_ns = kbn_now_ns();
-	r = atomic_load(&p->dead) ? CUDA_ERROR_INVALID_CONTEXT
-				  : record(pair->start, l->stream, l->ptsz);
+	b->gate_value = 0;
+	r = record_start(t, l, b, pair);
 	if (r == CUDA_SUCCESS)
 		return pair;
 	if (b->gate_value)
@@ -324,12 +320,15 @@ static enum kbn_time_choice begin_asked(struct kbn_thread *t, const struct kbn_l
 		return KBN_TIME_UNABLE;
 	}
 	now = kbn_now_ns();
-	earn(t, now);
-	if (!wants(t, o, s)) {
-		s->skip = 1 + random_below(t, 8 + spacing(t, s) / 4);
+	if (!kbn_sampler_wants(s->sampled, o->cost_ns, now)) {
+		s->skip = kbn_sampler_skip_refused(s->launches, next_random(t));
 		return KBN_TIME_SKIP;
 	}
 	p = kbn_pool_of(l->context);
+	if (p && kbn_pool_is_being_made(p)) {
+		s->skip = kbn_sampler_skip_refused(s->launches, next_random(t));
+		return KBN_TIME_SKIP;
+	}
 	key = kbn_stream_key(l->context, l->stream, l->ptsz);
 	if (p && kbn_stream_takes_events(key) &&
 	    !atomic_load_explicit(&o->stream, memory_order_relaxed)) {
@@ -339,10 +338,10 @@ static enum kbn_time_choice begin_asked(struct kbn_thread *t, const struct kbn_l
 		b->self_ns = kbn_now_ns() - now;
 		if (b->pair)
 			return KBN_TIME_BRACKET;
-		pay(t, o, b->self_ns);
+		pay(o, s->sampled, b->self_ns);
 		kbn_drain_wake();
 	}
-	s->skip = UNABLE_SKIP / 2 + random_below(t, UNABLE_SKIP);
+	s->skip = UNABLE_SKIP / 2 + next_random(t) % UNABLE_SKIP;
 	return KBN_TIME_UNABLE;
 }
 
@@ -373,48 +372,72 @@ enum kbn_time_choice kbn_time_begin_slowly(struct kbn_thread *t, const struct kb
 	return choice;
 }
 
+/*
+ * Stop event of a launch that succeeded, then the gate, and what the pair is judged by. There are
+ * two ways for start, kernel and stop to follow each other without a pause. The GPU stood before
+ * the gate until all were queued; or it had not come that far, being busy with earlier work, and
+ * then a gate made no difference: such a pair reads what a plain one on a busy stream does, which
+ * is some 0.7 us more.
+ */
+static CUresult bracket_end(struct kbn_thread *t, const struct kbn_launch *l, struct kbn_bracket *b,
+			    struct pair *pair)
+{
+	struct pool *p = pair->pool;
+	struct kbn_relaxed relaxed;
+	bool was_shut = false;
+	CUresult r;
+
+	if (atomic_load(&p->dead)) {
+		if (b->gate_value)
+			open_gate(t, l->shape);
+		return CUDA_ERROR_INVALID_CONTEXT;
+	}
+	relaxed = kbn_relaxed_enter();
+	/* With a gate, `stop` stands before it for the time being. */
+	pair->queued = b->gate_value && is_ahead(p, pair->stop);
+	r = record(pair->stop, l->stream, l->ptsz);
+	pair->host_ns = kbn_now_ns() - b->host_start_ns;
+	if (b->gate_value)
+		was_shut = open_gate(t, l->shape);
+	pair->held = was_shut && !pair->queued;
+	if (!was_shut)
+		pair->queued = r == CUDA_SUCCESS && is_ahead(p, pair->start);
+	kbn_relaxed_leave(&relaxed);
+	return r;
+}
+
 bool kbn_time_end(struct kbn_thread *t, const struct kbn_launch *l, struct kbn_bracket *b,
 		  CUresult launched)
 {
 	struct kbn_shape *s = l->shape;
 	struct own *o = t->timing;
 	struct pair *pair = b->pair;
-	struct pool *p;
-	struct kbn_relaxed relaxed;
 	CUresult r = launched;
-	uint64_t entered = kbn_now_ns(), recorded;
-	bool held = false;
+	uint64_t entered = kbn_now_ns();
+	uint32_t sampled = s->sampled;
 	int saved = errno;
 
 	if (!pair || !o)
 		return false;
-	p = pair->pool;
-	if (launched == CUDA_SUCCESS) {
-		relaxed = kbn_relaxed_enter();
-		r = atomic_load(&p->dead) ? CUDA_ERROR_INVALID_CONTEXT
-					  : record(pair->stop, l->stream, l->ptsz);
-		kbn_relaxed_leave(&relaxed);
-	}
-	recorded = kbn_now_ns();
-	if (b->gate_value)
-		held = open_gate(t, s);
+	if (launched == CUDA_SUCCESS)
+		r = bracket_end(t, l, b, pair);
+	else if (b->gate_value)
+		open_gate(t, s);
 	/* Both events are in: what launches from now on stands behind them. */
 	bracket_withdraw(o, pair);
 	if (r == CUDA_SUCCESS) {
 		pair->slot = s->slot;
 		pair->launch = l->ordinal;
-		pair->host_ns = recorded - b->host_start_ns;
-		pair->held = held;
 		s->sampled++;
-		s->skip = s->sampled < EARLY_SAMPLES ? 0 : spacing(t, s);
+		s->skip = kbn_sampler_skip(s->launches, next_random(t));
 		if (kbn_pool_hand_over(pair) % 64 == 32)
 			kbn_drain_wake();
 	} else {
 		if (launched == CUDA_SUCCESS)
-			kbn_pool_failed(p, r);
+			kbn_pool_failed(pair->pool, r);
 		kbn_pool_give(pair);
 	}
-	pay(t, o, b->self_ns + (kbn_now_ns() - entered));
+	pay(o, sampled, b->self_ns + (kbn_now_ns() - entered));
 	errno = saved;
 	return r == CUDA_SUCCESS;
 }

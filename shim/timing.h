@@ -19,7 +19,13 @@ struct kbn_context; /* registry.h: one context generation */
 struct kbn_launch {
 	CUstream stream; /* exactly as received */
 	bool ptsz;       /* entry point of the per-thread ABI: use the _ptsz event calls */
-	bool gate_allowed; /* not cooperative, not cluster-synchronising, not a communication kernel, not first launch */
+	bool gate_allowed; /* not cooperative, not a cluster, not a communication kernel, not the first launch */
+	/*
+	 * The same for a cluster of portable size (2 to 8 blocks): gated only once plain pairs have
+	 * failed for this shape. A gate holds the stream, takes nothing on the GPU and opens after
+	 * KBN_GATE_NS at the latest, so the blocks of a cluster start together as they would without.
+	 */
+	bool gate_late;
 	bool pdl; /* programmatic attribute 6, 7 or 12 present: never an event on this stream again */
 	struct kbn_context *context;
 	struct kbn_shape *shape;

@@ -27,6 +27,7 @@ static inline void plain_call(struct kbn_call *c, CUfunction f, unsigned gx, uns
 	c->stream = stream;
 	c->ptsz = ptsz;
 	c->pdl = false;
+	c->ungated = false;
 	c->untimed = false;
 	c->params = params;
 	c->extra = extra;
@@ -112,6 +113,8 @@ static void read_attribute(struct kbn_call *call, const CUlaunchAttribute *a)
 		call->key.cluster[1] = a->value.clusterDim.y;
 		call->key.cluster[2] = a->value.clusterDim.z;
 		break;
+	/* The driver picks between two shapes by what is free: nothing of ours may stand before it. */
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: call->ungated = true; break;
 	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
 		if (a->value.programmaticStreamSerializationAllowed)
 			set_programmatic(call);

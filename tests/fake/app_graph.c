@@ -105,7 +105,7 @@ static void *busy_thread(void *arg)
 	(void)arg;
 	cuCtxSetCurrent(context);
 	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
-	for (int i = 0; i < 3000 && !stop; i++) {
+	for (int i = 0; i < 30000 && !stop; i++) {
 		if (launch2(s))
 			printf("launch failed\n");
 		if (i % 16 == 0)
@@ -126,8 +126,14 @@ static void capture_threads(void)
 	start();
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	pthread_create(&t, NULL, busy_thread, NULL);
-	for (int i = 0; i < 60; i++) {
-		graph_of(&g, s, (CUstreamCaptureMode)(i % 3), 3);
+	for (int i = 0; i < 30; i++) {
+		/* Long enough open for whatever the recorder does on its own now and then. */
+		OK(cuStreamBeginCapture_v2(s, (CUstreamCaptureMode)(i % 3)));
+		for (int k = 0; k < 4; k++) {
+			OK(launch2(s));
+			usleep(2000);
+		}
+		OK(cuStreamEndCapture(s, &g));
 		n = 0;
 		cuGraphGetNodes(g, NULL, &n);
 		bad += n != 4;

@@ -3,6 +3,7 @@
  * the kernel's own table says and no byte further, then simulated time or a graph node.
  */
 #include "fake_cuda.h"
+#include "fake_clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,25 +125,36 @@ static bool wants_overlap(const struct fake_launch *l)
 	return false;
 }
 
-/* FAKE_LAUNCH_US: a call that blocks, as the first launch of lazily loaded code does. */
-static void spend(void)
+/*
+ * FAKE_LAUNCH_US: a call that blocks, as the first launch of lazily loaded code does. The stream
+ * goes on meanwhile: what stands behind a gate that opens now happens now.
+ */
+static void spend(struct fake_stream *s)
 {
 	static _Atomic long us = -1;
+	uint64_t begin;
 
 	if (us < 0) {
 		const char *value = fake_option("FAKE_LAUNCH_US");
 
 		us = value ? atol(value) : 0;
 	}
-	if (us)
-		usleep((unsigned)us);
+	if (!us)
+		return;
+	begin = fake_now();
+	do {
+		usleep(us < 50 ? (unsigned)us : 50);
+		pthread_mutex_lock(&s->context->lock);
+		fake_clock_pump(s, fake_now());
+		pthread_mutex_unlock(&s->context->lock);
+	} while (fake_now() - begin < (uint64_t)us * 1000);
 }
 
 static void run(struct fake_stream *s, const struct fake_work *w)
 {
 	struct fake_context *c = s->context;
 
-	spend();
+	spend(s);
 	pthread_mutex_lock(&c->lock);
 	if (!c->fault_ns && strstr(w->entry->name, "fault"))
 		c->fault_ns = fake_now() + 1000000;

@@ -52,12 +52,12 @@ def shim_env(out, **more):
     return bare_env(LD_PRELOAD=SHIM, KBN_OUT=out, KBN_QUIET="1", **more)
 
 
-def run(command, env, limit=120):
+def run(command, env, limit=120, preexec_fn=None):
     """CompletedProcess with bytes, and .seconds; a timeout becomes return code -99."""
     start = time.monotonic()
     try:
         p = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, timeout=limit)
+                           stderr=subprocess.PIPE, timeout=limit, preexec_fn=preexec_fn)
     except subprocess.TimeoutExpired as e:
         p = subprocess.CompletedProcess(command, -99, e.stdout or b"", e.stderr or b"")
     p.seconds = time.monotonic() - start

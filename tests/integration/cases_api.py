@@ -240,21 +240,29 @@ def devices(c):
     true_counts(r, r.one())
 
 
-@case("api/times")
+@case("timing/times")
 def times(c):
-    r = c.both(["app_direct", "times"], env={"KBN_BUDGET": 50}, log=False)
-    rec = r.one()
-    true_counts(r, rec)
+    """Pairs around kernels of known length. A busy machine may open every gate: then again."""
     truth = {"k_2us": 2000, "k_20us": 20000, "k_200us": 200000}
-    for s in rec.slots:
-        name = rec.kernels[s.kernel]["name"]
-        check(s.gated > 0, "%s: no gated sample (%d plain, %d starved, %d lost of %d)", name, s.plain,
-              s.starved, s.lost, s.bracketed)
-        # A gated pair reads the kernel and 2,080 ns; the smallest sample is one that went right.
-        bias = s.min_ns - truth[name]
-        check(1900 <= bias <= 3000, "%s: smallest time %d ns", name, s.min_ns)
-        if s.samples:
-            equal(True, s.min_ns * s.samples <= s.sum_ns <= s.max_ns * s.samples, "sum within bounds")
+    for attempt in range(4):
+        r = c.both(["app_direct", "times"], env={"KBN_BUDGET": 50}, log=False)
+        rec = r.one()
+        true_counts(r, rec)
+        missing = []
+        for s in rec.slots:
+            name = rec.kernels[s.kernel]["name"]
+            if s.samples:
+                # A gated pair reads the kernel and 2,080 ns; the smallest sample is one that went right.
+                bias = s.min_ns - truth[name]
+                check(0 <= bias <= 3500, "%s: smallest time %d ns", name, s.min_ns)
+                equal(True, s.min_ns * s.samples <= s.sum_ns <= s.max_ns * s.samples, "sum within bounds")
+            # What follows other work without a pause is no gate's doing, gate or not.
+            good = s.gated if name == "k_2us" else s.gated + s.plain
+            if not good or not s.samples or not 1900 <= s.min_ns - truth[name] <= 3000:
+                missing.append((name, s.gated, s.plain, s.starved, s.lost, s.bracketed, s.min_ns))
+        if not missing:
+            return
+    check(False, "no good sample in four runs: name, gated, plain, starved, lost, bracketed, min %s", missing)
 
 
 @case("timing/slow_launch")
@@ -266,9 +274,11 @@ def slow_launch(c):
     shapes = len(rec.slots)
     check(rec.gate_deadlines <= 2 * shapes, "%d deadlines for %d shapes", rec.gate_deadlines, shapes)
     check(rec.gates <= 2 * shapes, "%d gates although every launch blocks", rec.gates)
-    # What such a pair reads is the host; for 2 us of work it must not be published.
+    # What such a pair reads is the host, unless the watcher came so late that all was queued by then.
     short = [s for s in rec.slots if rec.kernels[s.kernel]["name"] == "k_2us"][0]
-    equal((0, 0), (short.gated, short.plain), "times of a short kernel whose launch blocks")
+    read = [ns for _, ns in short.early[:short.early_count]] + [short.max_ns] * (short.samples > 0)
+    check(all(2000 <= ns < 6000 for ns in read), "a launch that blocks was published: %s ns", read)
+    check(short.starved >= 5, "%d starved pairs", short.starved)
 
 
 @case("timing/no_wait_value")
