@@ -342,7 +342,10 @@ struct kbn_slot {
 };
 _Static_assert(sizeof(struct kbn_slot) == 256, "slot");
 
-/* Per launching thread. `seen` is counted on entry of the wrapper, before anything else. */
+/*
+ * Per launching thread. `seen` is counted on entry of the wrapper, before anything else; it is a
+ * single store, and `seq` guards the other counters.
+ */
 struct kbn_thread_slot {
 	uint32_t kind;
 	uint32_t thread;

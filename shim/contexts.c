@@ -248,35 +248,28 @@ void kbn_registry_stream_gone(CUstream stream)
 	atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
 }
 
-/* The special streams 0, 1, 2 belong to the current context, in either ABI. */
-static bool is_special(CUstream stream)
+/* What is not known is not remembered: a stream may become known without any handle changing. */
+static struct kbn_context *remember(struct kbn_context_hit *hit, const void *handle,
+				    struct kbn_context *c)
 {
-	return (uintptr_t)stream <= 2;
-}
-
-/* last_current is always the handle of last_context, last_stream a stream of it or NULL. */
-static struct kbn_context *remember(struct kbn_thread *t, struct kbn_context *c, CUstream stream)
-{
-	t->last_context = c;
-	t->last_current = c ? c->handle : NULL;
-	t->last_stream = stream;
+	*hit = (struct kbn_context_hit){c ? handle : NULL, c};
 	return c;
 }
 
-struct kbn_context *kbn_registry_context_of(struct kbn_thread *t, CUstream stream)
+struct kbn_context *kbn_registry_current(struct kbn_thread *t)
 {
 	CUcontext current = NULL;
 
-	if (!is_special(stream)) {
-		if (t->last_context && t->last_stream == stream)
-			return t->last_context;
-		return remember(t, kbn_map_get(&streams, stream), stream);
-	}
 	if (!real.cuCtxGetCurrent || real.cuCtxGetCurrent(&current) != CUDA_SUCCESS)
 		return NULL;
-	if (t->last_context && t->last_current == current)
-		return t->last_context;
-	return remember(t, context_of(current), NULL);
+	if (t->current.handle == (const void *)current)
+		return t->current.context;
+	return remember(&t->current, current, context_of(current));
+}
+
+struct kbn_context *kbn_registry_context_search(struct kbn_thread *t, CUstream stream)
+{
+	return remember(&t->last_stream, stream, kbn_map_get(&streams, stream));
 }
 
 struct kbn_context *kbn_registry_context(CUstream stream, bool ptsz)

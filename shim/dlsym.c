@@ -168,12 +168,14 @@ static bool is_found_without_us(const struct kbn_hook *h, void *handle, const ch
 
 	if (handle == RTLD_NEXT && !is_before_us(caller))
 		return true; /* or not; the search does not come by us */
-	if (behind(name, version))
-		return true;
-	if (handle == RTLD_NEXT)
-		return false;
-	p = ask(map_of(caller), name, version); /* a handle of glibc is the link_map itself */
-	return p && p != h->wrapper;
+	if (handle == RTLD_DEFAULT) {
+		/* A handle of glibc is the link_map itself. */
+		p = ask(map_of(caller), name, version);
+		if (p && p != h->wrapper)
+			return true;
+	}
+	/* Last, for a failure must leave its dlerror text: finding our own export would clear it. */
+	return behind(name, version) != NULL;
 }
 
 /*

@@ -39,7 +39,8 @@ static _Atomic uint32_t blocked;  /* threads inside a blocking call */
 static _Atomic uint64_t last_use;
 static _Atomic uint32_t asleep; /* futex: the watcher waits while it is 1 */
 static _Atomic bool stopped;
-static _Atomic uint32_t started_epoch, failed_epoch;
+/* Recordings whose watcher was asked for, runs, could not be had. */
+static _Atomic uint32_t asked_epoch, started_epoch, failed_epoch;
 
 /* Words only grow: a late opener must not shut what was opened for a later launch. */
 static void word_raise(uint32_t *word, uint32_t value)
@@ -99,29 +100,37 @@ static void *watch(void *unused)
 	return NULL;
 }
 
-/* A forked child begins with all gates open and no watcher. */
-static void start(uint32_t epoch)
+/*
+ * A forked child begins with all gates open and no watcher. In the first recording threads may be
+ * inside blocking calls already, and stay counted.
+ */
+static void start(uint32_t epoch, bool is_first)
 {
 	for (uint32_t i = 0; i < KBN_GATE_THREADS; i++)
 		atomic_store(&gates[i].since, 0);
 	atomic_store(&ids, 0);
 	atomic_store(&shut, 0);
 	atomic_store(&touching, 0);
-	atomic_store(&blocked, 0);
+	if (!is_first)
+		atomic_store(&blocked, 0);
 	atomic_store(&asleep, 0);
 	atomic_store(&stopped, false);
 	if (kbn_thread_start(watch) < 0)
 		atomic_store(&failed_epoch, epoch);
 }
 
+/* While one thread starts the watcher, the others go without a gate: what they shut would be lost. */
 bool kbn_gate_ready(void)
 {
 	uint32_t epoch = kbn_writer_epoch();
-	uint32_t seen = atomic_load(&started_epoch);
+	uint32_t seen = atomic_load(&asked_epoch);
 
-	if (seen != epoch && atomic_compare_exchange_strong(&started_epoch, &seen, epoch))
-		start(epoch);
-	return atomic_load(&failed_epoch) != epoch && !atomic_load(&stopped);
+	if (seen != epoch && atomic_compare_exchange_strong(&asked_epoch, &seen, epoch)) {
+		start(epoch, seen == 0);
+		atomic_store(&started_epoch, epoch);
+	}
+	return atomic_load(&started_epoch) == epoch && atomic_load(&failed_epoch) != epoch &&
+	       !atomic_load(&stopped);
 }
 
 bool kbn_gate_shut(uint32_t thread, uint32_t *word, uint32_t value)
@@ -171,7 +180,10 @@ void kbn_time_block_enter(void)
 
 void kbn_time_block_leave(void)
 {
-	atomic_fetch_sub(&blocked, 1);
+	uint32_t n = atomic_load(&blocked);
+
+	while (n && !atomic_compare_exchange_weak(&blocked, &n, n - 1))
+		;
 }
 
 void kbn_gate_forget(const void *words, size_t bytes)

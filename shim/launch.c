@@ -15,9 +15,6 @@
 #include "params.h"
 #include "writer.h"
 
-/* Keeps the registers of a rare path out of the prologue of the common one. */
-#define COLD __attribute__((noinline, cold))
-
 #define PORTABLE_CLUSTER 8u /* blocks that a cluster may have on every device with clusters */
 
 _Atomic int kbn_open_captures;
@@ -25,7 +22,7 @@ _Atomic int kbn_open_captures;
 static _Atomic bool window_open;
 
 /* A launch that nothing of this thread can count, not even as seen. */
-static COLD void drop_uncounted(void)
+static KBN_COLD void drop_uncounted(void)
 {
 	__atomic_fetch_add(&kbn_writer_header()->dropped, 1, __ATOMIC_RELAXED);
 }
@@ -67,20 +64,20 @@ static __attribute__((noinline)) struct kbn_kernel *kernel_search(struct kbn_han
 	return k;
 }
 
-static struct kbn_kernel *kernel_of(struct kbn_thread *t, CUfunction f)
+static KBN_ALWAYS_INLINE struct kbn_kernel *kernel_of(struct kbn_thread *t, CUfunction f)
 {
 	/* Handles are addresses: the low bits say little. */
 	struct kbn_handle_hit *hit =
-		&t->handles[((uintptr_t)f >> 4 ^ (uintptr_t)f >> 10) % KBN_HANDLE_HITS];
+		&t->handles[((uintptr_t)f * 0x9e3779b97f4a7c15u >> 32) % KBN_HANDLE_HITS];
+	struct kbn_kernel *k;
 
 	kbn_registry_refresh(t);
-	if (hit->handle == (const void *)f && f)
-		return hit->kernel;
-	return kernel_search(hit, f);
+	k = hit->kernel;
+	return KBN_LIKELY(k && hit->handle == (const void *)f) ? k : kernel_search(hit, f);
 }
 
 /* Left out on request: by name, by window, or by its number among the launches of the kernel. */
-static COLD bool is_left_out(struct kbn_kernel *k)
+static KBN_COLD bool is_left_out(struct kbn_kernel *k)
 {
 	uint64_t n;
 
@@ -142,13 +139,13 @@ static void describe(struct kbn_call *c)
 }
 
 /* The sampler's turn, for one launch in many. */
-static COLD enum kbn_time_choice begin_timing(struct kbn_call *c)
+static KBN_COLD enum kbn_time_choice begin_timing(struct kbn_call *c)
 {
 	describe(c);
 	return kbn_time_begin(c->thread, &c->timing, &c->bracket);
 }
 
-static COLD void note_launch(struct kbn_call *c)
+static KBN_COLD void note_launch(struct kbn_call *c)
 {
 	describe(c);
 	kbn_time_note_launch(c->thread, &c->timing);
@@ -164,7 +161,7 @@ static void choose_timing(struct kbn_call *c)
 	if (!kbn_time_left_out(c->shape, c->pdl, &choice))
 		choice = begin_timing(c);
 	if (choice == KBN_TIME_BRACKET) {
-		c->bracketed = true;
+		c->bracketed = c->is_open = true;
 		c->bin = &s->bracketed;
 		return;
 	}
@@ -174,27 +171,44 @@ static void choose_timing(struct kbn_call *c)
 		note_launch(c);
 }
 
-static inline __attribute__((always_inline)) bool find_shape(struct kbn_call *c)
+/* Where the thread keeps the shape that was launched last of those with this kernel and grid.x. */
+static KBN_ALWAYS_INLINE struct kbn_shape **recent_of(struct kbn_thread *t,
+						      const struct kbn_shape_key *key)
 {
-	c->key.kernel = c->kernel->id;
-	c->key.context = c->context ? c->context->id : UINT32_MAX;
-	if (!c->key.cluster[0] && c->kernel->cluster[0])
-		memcpy(c->key.cluster, c->kernel->cluster, sizeof(c->key.cluster));
-	c->shape = kbn_shape_of(c->thread, KBN_SLOT_LAUNCH, &c->key);
-	if (!c->shape) {
-		KBN_COUNT(c->thread, dropped);
-		return false;
-	}
-	c->bin = &c->shape->slot->untimeable;
-	return true;
+	const uint64_t both = (uint64_t)key->kernel << 32 | key->grid[0];
+
+	return &t->recent[both * 0x9e3779b97f4a7c15u >> (64 - KBN_RECENT_BITS)];
 }
 
-/* What to do with a launch whose stream is good. In a context that has ended nothing is asked. */
-static void choose(struct kbn_call *c)
+/*
+ * The accumulator of the launch, NULL = none could be had. Programs launch the same few shapes again
+ * and again. (An overflow slot has another identity: it never matches here.)
+ */
+static KBN_ALWAYS_INLINE struct kbn_shape *find_shape(struct kbn_call *c, struct kbn_thread *t,
+						      const struct kbn_kernel *k,
+						      const struct kbn_context *context)
+{
+	struct kbn_shape **recent, *s;
+
+	c->key.kernel = k->id;
+	c->key.context = context ? context->id : UINT32_MAX;
+	if (!c->key.cluster[0] && k->cluster[0])
+		memcpy(c->key.cluster, k->cluster, sizeof(c->key.cluster));
+	recent = recent_of(t, &c->key);
+	s = *recent;
+	if (!KBN_LIKELY(s && kbn_shape_is(s, KBN_SLOT_LAUNCH, &c->key)))
+		*recent = s = kbn_shape_of(t, KBN_SLOT_LAUNCH, &c->key);
+	c->shape = s;
+	return s;
+}
+
+/* All other launches. Without a good stream, or in a context that has ended, nothing is asked. */
+static KBN_COLD void choose(struct kbn_call *c)
 {
 	enum kbn_capturing capture;
 
-	if (atomic_load_explicit(&c->context->dead, memory_order_relaxed))
+	c->bin = &c->shape->slot->untimeable;
+	if (!c->context || atomic_load_explicit(&c->context->dead, memory_order_relaxed))
 		return;
 	capture = captured(c);
 	if (capture == KBN_CAPTURING) {
@@ -205,61 +219,103 @@ static void choose(struct kbn_call *c)
 	}
 }
 
-static COLD void copy_params(struct kbn_call *c)
+/*
+ * The most common launch of all, in short: the sampler leaves it out, no capture is open anywhere
+ * and no bracket that it could disturb.
+ */
+static KBN_ALWAYS_INLINE bool is_left_alone(struct kbn_call *c, struct kbn_shape *s,
+					    const struct kbn_context *context)
 {
-	c->param_bytes = kbn_params_copy(c->thread, c->kernel, c->params, c->extra);
-	if (!c->param_bytes) /* none, or not to be read: the next launch need not try */
-		c->shape->params_taken++;
+	enum kbn_time_choice choice;
+
+	if (!context || atomic_load_explicit(&context->dead, memory_order_relaxed) || c->untimed ||
+	    atomic_load_explicit(&kbn_open_captures, memory_order_relaxed) || kbn_time_any_open() ||
+	    !kbn_time_left_out(s, c->pdl, &choice))
+		return false;
+	c->bin = choice == KBN_TIME_SKIP ? &s->slot->sampled_out : &s->slot->untimeable;
+	return true;
 }
 
-static void begin_recorded(struct kbn_call *c)
+static KBN_COLD void copy_params(struct kbn_call *c)
 {
-	c->context = kbn_registry_context_of(c->thread, c->stream);
-	c->is_late = !c->context && (uintptr_t)c->stream > 2;
-	if (!find_shape(c))
+	c->param_bytes = kbn_params_copy(c->thread, c->kernel, c->params, c->extra);
+	if (c->param_bytes)
+		c->is_open = true;
+	else /* none, or not to be read: the next launch need not try */
+		kbn_params_done(c->shape);
+}
+
+static KBN_ALWAYS_INLINE void begin_recorded(struct kbn_call *c, struct kbn_thread *t,
+					     const struct kbn_kernel *k)
+{
+	struct kbn_context *context = kbn_registry_context_of(t, c->stream);
+	struct kbn_shape *s;
+
+	c->context = context;
+	if (!context)
+		c->is_late = c->is_open = !kbn_stream_is_special(c->stream);
+	s = find_shape(c, t, k, context);
+	if (!s) {
+		KBN_COUNT(t, dropped);
 		return;
-	if (kbn_params_due(c->shape))
+	}
+	if (kbn_params_due(s))
 		copy_params(c);
-	if (c->context)
+	if (!KBN_LIKELY(is_left_alone(c, s, context)))
 		choose(c);
 }
 
 /* A stream that nobody saw being created turned out to be one: it is known from now on. */
-static COLD void recognise_stream(struct kbn_call *c)
+static KBN_COLD void recognise_stream(struct kbn_call *c)
 {
 	struct kbn_relaxed relaxed = kbn_relaxed_enter();
 
 	c->context = kbn_registry_stream(c->stream);
-	if (find_shape(c) && kbn_capturing(c->stream, c->ptsz) == KBN_CAPTURING) {
+	if (!find_shape(c, c->thread, c->kernel, c->context)) {
+		KBN_COUNT(c->thread, dropped);
+	} else if (kbn_capturing(c->stream, c->ptsz) == KBN_CAPTURING) {
 		c->captured = true;
 		c->bin = &c->shape->slot->captured;
+	} else {
+		c->bin = &c->shape->slot->untimeable;
 	}
 	kbn_relaxed_leave(&relaxed);
+}
+
+/*
+ * A single store, without the sequence counter: no other field has to agree with it. The slot's own
+ * stores come after it, with release order, so a reader of the slot finds the launch here as well.
+ */
+static KBN_ALWAYS_INLINE void count_seen(struct kbn_thread_slot *s)
+{
+	__atomic_store_n(&s->seen, s->seen + 1, __ATOMIC_RELAXED);
 }
 
 void kbn_call_begin(struct kbn_call *c)
 {
 	struct kbn_thread *t = kbn_self();
+	struct kbn_kernel *k;
 
 	c->thread = t;
 	c->shape = NULL;
-	c->bracketed = c->captured = c->is_late = false;
 	c->param_bytes = 0;
-	if (!t || !t->counts) {
+	c->bracketed = c->captured = c->is_late = c->is_open = false;
+	if (!KBN_LIKELY(t && t->counts)) {
 		drop_uncounted();
 		return;
 	}
-	KBN_COUNT(t, seen);
-	c->kernel = kernel_of(t, c->function);
-	if (!c->kernel)
+	count_seen(t->counts);
+	k = kernel_of(t, c->function);
+	c->kernel = k;
+	if (!KBN_LIKELY(k))
 		KBN_COUNT(t, dropped);
-	else if (kbn_settings.selects && is_left_out(c->kernel))
+	else if (kbn_settings.selects && is_left_out(k))
 		KBN_COUNT(t, filtered);
 	else
-		begin_recorded(c);
+		begin_recorded(c, t, k);
 }
 
-static COLD void end_slowly(struct kbn_call *c, CUresult result)
+static KBN_COLD void end_slowly(struct kbn_call *c, CUresult result)
 {
 	const int saved_errno = errno;
 
@@ -272,25 +328,42 @@ static COLD void end_slowly(struct kbn_call *c, CUresult result)
 	errno = saved_errno;
 }
 
+/* Below 700 the launch was wrong, not the context; from there on it may have ended. */
+static KBN_COLD void end_failed(const struct kbn_call *c, CUresult result)
+{
+	if (result >= CUDA_ERROR_ILLEGAL_ADDRESS)
+		kbn_registry_error(c->context, result);
+	kbn_slot_count(c->shape->slot, &c->shape->slot->failed);
+}
+
+static KBN_ALWAYS_INLINE void end_counted(struct kbn_call *c, CUresult result)
+{
+	struct kbn_shape *s = c->shape;
+
+	if (result != CUDA_SUCCESS) {
+		end_failed(c, result);
+		return;
+	}
+	kbn_slot_count(s->slot, c->bin);
+	if (c->captured)
+		return; /* a node was made, nothing ran */
+	if (!s->launches++)
+		atomic_store_explicit(&c->kernel->launched, true, memory_order_relaxed);
+}
+
+static KBN_COLD void end_open(struct kbn_call *c, CUresult result)
+{
+	end_slowly(c, result);
+	if (c->shape)
+		end_counted(c, result);
+}
+
 void kbn_call_end(struct kbn_call *c, CUresult result)
 {
 	if (!c->shape)
 		return;
-	if (c->bracketed || c->param_bytes || c->is_late)
-		end_slowly(c, result);
-	if (!c->shape)
-		return;
-	if (result != CUDA_SUCCESS) {
-		/* Below 700 the launch was wrong, not the context; from there on it may have ended. */
-		if (result >= CUDA_ERROR_ILLEGAL_ADDRESS)
-			kbn_registry_error(c->context, result);
-		kbn_slot_count(c->shape->slot, &c->shape->slot->failed);
-		return;
-	}
-	kbn_slot_count(c->shape->slot, c->bin);
-	if (c->captured)
-		return; /* a node was made, nothing ran */
-	if (!atomic_load_explicit(&c->kernel->launched, memory_order_relaxed))
-		atomic_store_explicit(&c->kernel->launched, true, memory_order_relaxed);
-	c->shape->launches++;
+	if (c->is_open)
+		end_open(c, result);
+	else
+		end_counted(c, result);
 }

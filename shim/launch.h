@@ -16,6 +16,11 @@
 #include "state.h"
 #include "timing.h"
 
+/* Keeps the registers of a rare path out of the prologue of the common one. */
+#define KBN_COLD          __attribute__((noinline, cold))
+#define KBN_ALWAYS_INLINE inline __attribute__((always_inline))
+#define KBN_LIKELY(x)     __builtin_expect(!!(x), 1)
+
 /*
  * What tells one accumulator slot from another. The fields stand in the order they have in struct
  * kbn_slot, from `kernel` on, so that a slot is compared in one go.
@@ -32,37 +37,32 @@ _Static_assert(offsetof(struct kbn_slot, dyn_smem_bytes) - offsetof(struct kbn_s
 		       offsetof(struct kbn_shape_key, dyn_smem_bytes),
 	       "a shape key is the identity of a slot");
 
-/* Eight bytes at a time: this runs for every launch. */
+_Static_assert(sizeof(struct kbn_shape_key) % 8 == 4, "words of eight bytes and one of four");
+
+/* Eight bytes at a time, in a straight line: this runs for every launch. */
 static inline bool kbn_shape_is(const struct kbn_shape *s, enum kbn_slot_kind kind,
 				const struct kbn_shape_key *key)
 {
-	const char *a = (const char *)&s->slot->kernel, *b = (const char *)key;
-	uint64_t x, y, differs = s->slot->kind ^ kind;
-	size_t i;
+	const struct kbn_slot *slot = s->slot;
+	const char *a = (const char *)&slot->kernel, *b = (const char *)key;
+	uint64_t x, y;
 
-	for (i = 0; i + 8 <= sizeof(*key); i += 8) {
+#pragma GCC unroll 8
+	for (size_t i = 0; i + 8 <= sizeof(*key); i += 8) {
 		memcpy(&x, a + i, 8);
 		memcpy(&y, b + i, 8);
-		differs |= x ^ y;
+		if (x != y)
+			return false;
 	}
-	_Static_assert(sizeof(*key) % 8 == 4, "one more word");
-	return !(differs | (s->slot->dyn_smem_bytes ^ key->dyn_smem_bytes));
+	return slot->dyn_smem_bytes == key->dyn_smem_bytes && slot->kind == kind;
 }
-
-struct kbn_shape *kbn_shape_search(struct kbn_thread *t, enum kbn_slot_kind kind,
-				   const struct kbn_shape_key *key);
 
 /*
  * The thread's accumulator of a shape, made at first sight; past the cap the overflow slot of the
  * kernel. NULL when there is no slot at all. `kind` is KBN_SLOT_LAUNCH or KBN_SLOT_GRAPH.
  */
-static inline struct kbn_shape *kbn_shape_of(struct kbn_thread *t, enum kbn_slot_kind kind,
-					     const struct kbn_shape_key *key)
-{
-	if (t->last && kbn_shape_is(t->last, kind, key))
-		return t->last;
-	return kbn_shape_search(t, kind, key);
-}
+struct kbn_shape *kbn_shape_of(struct kbn_thread *t, enum kbn_slot_kind kind,
+			       const struct kbn_shape_key *key);
 
 /*
  * Add one to a counter that a sequence counter guards. Other processes read while this thread
@@ -111,11 +111,11 @@ bool kbn_window_closed(void); /* launches are left out at present */
 /* A launch as a wrapper describes it; the second part is launch.c's own. */
 struct kbn_call {
 	CUfunction function;
-	struct kbn_shape_key key; /* geometry and flags; kernel and context are filled in */
+	struct kbn_shape_key key; /* kernel, context and a compiled-in cluster are filled in */
 	CUstream stream;
 	bool ptsz;
-	bool pdl;               /* carries a programmatic attribute: no event near it */
 	bool ungated;           /* never behind a gate */
+	bool pdl;               /* carries a programmatic attribute: no event near it */
 	bool untimed;           /* never timed: one call that launches on several devices */
 	void **params, **extra; /* as received */
 
@@ -127,6 +127,7 @@ struct kbn_call {
 	uint32_t param_bytes;        /* copied parameters, 0 = none */
 	bool bracketed, captured;
 	bool is_late; /* of an unknown stream: nothing is asked before it succeeded */
+	bool is_open; /* more than counting is left to do after the real call */
 	struct kbn_launch timing;
 	struct kbn_bracket bracket;
 };

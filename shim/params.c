@@ -187,5 +187,5 @@ void kbn_params_write(struct kbn_thread *t, const struct kbn_kernel *k, struct k
 						{f.allocation, f.count * sizeof(f.allocation[0])},
 						{pieces, r.pieces * sizeof(pieces[0])}},
 			       4);
-	s->params_taken++;
+	kbn_params_done(s);
 }

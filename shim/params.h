@@ -15,9 +15,18 @@
 /* Whether the parameters of this launch (0-based, of its shape) are to be taken. Cheap. */
 static inline bool kbn_params_due(const struct kbn_shape *s)
 {
-	/* Launches 0, 16, 256, 4096: where pointers and sizes change over a run they are seen. */
-	return s->params_taken < 4 &&
-	       s->launches >= (s->params_taken ? 1ull << 4 * s->params_taken : 0);
+	return s->launches >= s->params_next;
+}
+
+/*
+ * They were taken, or there are none to take. Launches 0, 16, 256 and 4096 have their turn: where
+ * pointers and sizes change over a run they are seen.
+ */
+static inline void kbn_params_done(struct kbn_shape *s)
+{
+	s->params_next = !s->params_next         ? 16
+			 : s->params_next < 4096 ? s->params_next * 16
+						 : UINT64_MAX;
 }
 
 /*

@@ -185,10 +185,8 @@ struct pair *kbn_pool_take(struct pool *p)
 		make_more(p);
 		pair = take_free(p);
 	}
-	if (pair) {
-		pair->held = pair->queued = false;
+	if (pair)
 		atomic_store_explicit(&pair->mixed, false, memory_order_relaxed);
-	}
 	return pair;
 }
 

@@ -64,7 +64,7 @@ static void changed(void)
 void kbn_registry_forget(struct kbn_thread *t, uint64_t generation)
 {
 	memset(t->handles, 0, sizeof(t->handles));
-	t->last_context = NULL;
+	t->last_stream = t->current = (struct kbn_context_hit){NULL, NULL};
 	t->registry_generation = generation;
 }
 

@@ -73,8 +73,8 @@ struct kbn_kernel *kbn_registry_resolve(CUfunction f);
  */
 struct kbn_context *kbn_registry_context(CUstream stream, bool ptsz);
 
-/* The same for a thread that has just been refreshed. */
-struct kbn_context *kbn_registry_context_of(struct kbn_thread *t, CUstream stream);
+/* The same for a thread that has just been refreshed. Inline for a stream launched into again. */
+static inline struct kbn_context *kbn_registry_context_of(struct kbn_thread *t, CUstream stream);
 
 /* Drop what the thread remembers of handles, when any handle may have changed its meaning. */
 void kbn_registry_forget(struct kbn_thread *t, uint64_t generation);
@@ -85,6 +85,24 @@ static inline void kbn_registry_refresh(struct kbn_thread *t)
 
 	if (t->registry_generation != g)
 		kbn_registry_forget(t, g);
+}
+
+/* The special streams 0, 1, 2 belong to the current context, in either ABI. */
+static inline bool kbn_stream_is_special(CUstream stream)
+{
+	return (uintptr_t)stream <= 2;
+}
+
+struct kbn_context *kbn_registry_current(struct kbn_thread *t);
+struct kbn_context *kbn_registry_context_search(struct kbn_thread *t, CUstream stream);
+
+static inline struct kbn_context *kbn_registry_context_of(struct kbn_thread *t, CUstream stream)
+{
+	if (kbn_stream_is_special(stream))
+		return kbn_registry_current(t);
+	if (t->last_stream.handle == (const void *)stream)
+		return t->last_stream.context;
+	return kbn_registry_context_search(t, stream);
 }
 
 /* Stream life. The handle is good: the driver has just returned it or has taken a launch into it. */

@@ -150,6 +150,23 @@ static int choice(enum kbn_env e, const char *list)
 	return 0;
 }
 
+/* Nothing, or ranks and spans of them: 0,3-5. */
+static bool is_rank_list(const char *list)
+{
+	while (*list) {
+		size_t n = strspn(list, "0123456789");
+
+		if (n && list[n] == '-') {
+			list += n + 1;
+			n = strspn(list, "0123456789");
+		}
+		if (!n || (list[n] && list[n] != ',') || (list[n] && !list[n + 1]))
+			return false;
+		list += n + (list[n] == ',');
+	}
+	return true;
+}
+
 static bool flag(enum kbn_env e)
 {
 	const char *v = kbn_settings.text[e];
@@ -210,6 +227,10 @@ void kbn_settings_read(void)
 	s->exit_wait_ms = (uint32_t)(micro(KBN_ENV_EXIT_WAIT, 86400ull * 1000000) / 1000);
 	s->seal_wait_ms = (uint32_t)(micro(KBN_ENV_SEAL_WAIT, 86400ull * 1000000) / 1000);
 	s->params = choice(KBN_ENV_PARAMS, "off|scalars|full");
+	if (!is_rank_list(s->text[KBN_ENV_RANK])) {
+		complain(KBN_ENV_RANK);
+		s->text[KBN_ENV_RANK] = defaults[KBN_ENV_RANK];
+	}
 	s->window_profiler = choice(KBN_ENV_WINDOW, "all|profiler") == 1;
 	s->selects = s->skip || s->count || s->window_profiler || *s->text[KBN_ENV_KERNELS];
 	s->copies = flag(KBN_ENV_COPIES);

@@ -15,24 +15,28 @@
 #define FIRST_CAPACITY 64u
 
 /*
- * Cheap, since it runs for every launch that differs from the one before: a multiplication per eight
- * bytes, by the golden ratio, and the upper half of the result.
+ * Cheap, since it runs for every launch that the thread's recent shapes do not have: a multiplication
+ * by the golden ratio per eight bytes. A product's low bits know only low bits; the fold at the end lets
+ * every bit of the key reach those that choose the place.
  */
-static uint32_t hash_of(enum kbn_slot_kind kind, const struct kbn_shape_key *key)
+static KBN_ALWAYS_INLINE uint32_t hash_of(enum kbn_slot_kind kind, const struct kbn_shape_key *key)
 {
+	const uint64_t ratio = 0x9e3779b97f4a7c15u;
 	uint64_t h = (uint64_t)kind << 32 | key->dyn_smem_bytes, word;
 
+#pragma GCC unroll 8
 	for (size_t i = 0; i + 8 <= sizeof(*key); i += 8) {
 		memcpy(&word, (const char *)key + i, 8);
-		h = (h ^ word) * 0x9e3779b97f4a7c15u;
-		h ^= h >> 32;
+		h = h * ratio + word;
 	}
-	return (uint32_t)h;
+	h *= ratio;
+	return (uint32_t)((h ^ h >> 32) * ratio >> 32);
 }
 
 /* Place of the shape in the table, or of the free entry where it belongs. Needs one free entry. */
-static struct kbn_shape **place(struct kbn_shape **table, uint32_t capacity, uint32_t hash,
-				enum kbn_slot_kind kind, const struct kbn_shape_key *key)
+static KBN_ALWAYS_INLINE struct kbn_shape **place(struct kbn_shape **table, uint32_t capacity,
+						  uint32_t hash, enum kbn_slot_kind kind,
+						  const struct kbn_shape_key *key)
 {
 	uint32_t i = hash & (capacity - 1);
 
@@ -97,8 +101,8 @@ static struct kbn_shape *shape_add(struct kbn_thread *t, enum kbn_slot_kind kind
 	return s;
 }
 
-static struct kbn_shape *find(struct kbn_thread *t, enum kbn_slot_kind kind,
-			      const struct kbn_shape_key *key)
+static KBN_ALWAYS_INLINE struct kbn_shape *find(struct kbn_thread *t, enum kbn_slot_kind kind,
+						const struct kbn_shape_key *key)
 {
 	if (!t->shapes_cap)
 		return NULL;
@@ -136,14 +140,10 @@ static __attribute__((noinline)) struct kbn_shape *shape_new(struct kbn_thread *
 	return s;
 }
 
-struct kbn_shape *kbn_shape_search(struct kbn_thread *t, enum kbn_slot_kind kind,
-				   const struct kbn_shape_key *key)
+struct kbn_shape *kbn_shape_of(struct kbn_thread *t, enum kbn_slot_kind kind,
+			       const struct kbn_shape_key *key)
 {
 	struct kbn_shape *s = find(t, kind, key);
 
-	if (!s)
-		s = shape_new(t, kind, key);
-	/* An overflow slot has another identity: as the last hit it would never match. */
-	t->last = s;
-	return s;
+	return s ? s : shape_new(t, kind, key);
 }

@@ -108,6 +108,7 @@ static void thread_ended(void *state)
 	struct kbn_thread *t = state;
 
 	kbn_tls.self = NULL;
+	kbn_tls.epoch = 0;
 	__atomic_store_n(&t->in_use, 0, __ATOMIC_RELEASE);
 }
 

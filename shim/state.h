@@ -71,34 +71,41 @@ struct kbn_shape { /* private accelerator state of one slot, beside the mapped s
 	struct kbn_slot *slot;
 	uint32_t index; /* of the slot in slots.kbn */
 	uint32_t hash;
-	uint64_t launches; /* of any outcome that ran, for ordinals */
-	uint32_t skip;     /* launches to leave untimed before the sampler is asked again */
-	uint32_t sampled;  /* brackets issued so far */
-	uint32_t params_taken;
+	uint64_t launches;    /* of any outcome that ran, for ordinals */
+	uint32_t skip;        /* launches to leave untimed before the sampler is asked again */
+	uint32_t sampled;     /* brackets issued so far */
+	uint64_t params_next; /* launch whose parameters are to be taken, see params.h */
 	struct kbn_kernel *kernel;
 	uint32_t deadlines; /* gates of this shape that the deadline opened */
 };
 
 #define KBN_HANDLE_HITS 64u
+#define KBN_RECENT_BITS 9 /* 512 shapes that are found without a search of the table */
+
+struct kbn_context_hit { /* what a thread remembers of a handle's context; both NULL = nothing */
+	const void *handle;
+	struct kbn_context *context;
+};
 
 struct kbn_thread {
-	uint32_t id;                    /* 0, 1, ...; index of its gate word */
-	struct kbn_thread_slot *counts; /* mapped; NULL when no slot could be had */
+	uint32_t id;                        /* 0, 1, ...; index of its gate word */
+	struct kbn_thread_slot *counts;     /* mapped; NULL when no slot could be had */
+	uint64_t registry_generation;       /* the handles below are valid for this generation */
+	struct kbn_context_hit last_stream; /* none of the special ones */
+	struct kbn_context_hit current;     /* the context that was current last */
 	struct kbn_shape **shapes; /* open-addressing table, capacity a power of two; NULL = free */
 	uint32_t shapes_used, shapes_cap;
-	struct kbn_shape *last; /* hit cache */
-	uint8_t *params;        /* KBN_PARAM_BYTES of scratch for params.c; NULL = not made yet */
-	uint64_t registry_generation; /* the handles below are valid for this generation */
-	struct kbn_handle_hit {
-		const void *handle;
-		struct kbn_kernel *kernel;
-	} handles[KBN_HANDLE_HITS];             /* direct-mapped */
-	const void *last_stream, *last_current; /* stream and current context of last_context */
-	struct kbn_context *last_context;
-	uint32_t random;                        /* state of timing.c's generator, not 0 */
+	uint8_t *params;         /* KBN_PARAM_BYTES of scratch for params.c; NULL = not made yet */
+	uint32_t random;         /* state of timing.c's generator, not 0 */
 	uint32_t in_use;         /* 1 while a thread owns it, stored atomically */
 	struct kbn_thread *next; /* all states ever made */
 	void *timing;            /* ring of open brackets, owned by timing.c */
+	struct kbn_handle_hit {
+		const void *handle;
+		struct kbn_kernel *kernel;
+	} handles[KBN_HANDLE_HITS]; /* direct-mapped */
+	struct kbn_shape
+		*recent[1u << KBN_RECENT_BITS]; /* direct-mapped, see launch.c; NULL = none */
 };
 
 /*
@@ -116,7 +123,7 @@ enum kbn_live_word { KBN_LIVE = 1, KBN_LIVE_BY_PID = 2 };
 struct kbn_tls {
 	uintptr_t frame; /* of the outermost wrapper, 0 = outside */
 	struct kbn_thread *self;
-	uint32_t epoch; /* recording that `self` belongs to */
+	uint32_t epoch; /* recording that `self` belongs to, 0 = there is no `self` */
 };
 #pragma GCC visibility push(hidden)
 extern __thread struct kbn_tls kbn_tls;
@@ -126,9 +133,9 @@ struct kbn_thread *kbn_thread_begin(void);
 
 static inline struct kbn_thread *kbn_self(void)
 {
-	struct kbn_thread *t = kbn_tls.self;
-
-	return t && kbn_tls.epoch == kbn_epoch ? t : kbn_thread_begin();
+	if (__builtin_expect(kbn_tls.epoch == kbn_epoch, 1))
+		return kbn_tls.self;
+	return kbn_thread_begin();
 }
 
 extern const volatile uint32_t *kbn_live; /* enum kbn_live_word; 0 = not recording */

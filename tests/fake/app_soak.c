@@ -6,7 +6,8 @@
  *   app_soak stuck     LAUNCHES launches behind a kernel that never ends
  *   app_soak forever   THREADS threads until killed; counts in the file COUNTER what was done:
  *                      per thread {launches begun, launches returned}
- *   app_soak cost      a warm loop of LAUNCHES launches of one shape, for counting instructions
+ *   app_soak cost      a warm loop of LAUNCHES launches over SHAPES shapes (1), for counting
+ *                      instructions
  */
 #include "client.h"
 
@@ -136,11 +137,14 @@ static void forever(void)
 
 static void cost(void)
 {
-	long launches = client_number("LAUNCHES", 20000);
+	long launches = client_number("LAUNCHES", 20000), shapes = client_number("SHAPES", 1);
 
 	start();
-	for (long i = 0; i < launches; i++)
-		cuLaunchKernel(f[0], 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL);
+	for (long i = 0; i < launches; i++) {
+		long s = i % shapes;
+
+		cuLaunchKernel(f[s & 3], 1 + (unsigned)s, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL);
+	}
 }
 
 static const struct client_case cases[] = {{"run", run},

@@ -303,6 +303,26 @@ static void shapes_are_told_apart(void **state)
 	assert_ptr_not_equal(kbn_shape_of(&t, KBN_SLOT_GRAPH, &key), first);
 }
 
+/* Launches 0, 16, 256 and 4096, then never again. */
+static void parameters_have_their_turn_four_times(void **state)
+{
+	struct kbn_shape s = {.launches = 0};
+	uint64_t taken[8];
+	int n = 0;
+
+	(void)state;
+	for (; s.launches < 100000; s.launches++)
+		if (kbn_params_due(&s) && n < 8) {
+			taken[n++] = s.launches;
+			kbn_params_done(&s);
+		}
+	assert_int_equal(n, 4);
+	assert_int_equal(taken[0], 0);
+	assert_int_equal(taken[1], 16);
+	assert_int_equal(taken[2], 256);
+	assert_int_equal(taken[3], 4096);
+}
+
 static void past_the_cap_shapes_share_a_slot(void **state)
 {
 	struct kbn_thread t = {.id = 0};
@@ -467,6 +487,11 @@ static void settings_fall_back_to_defaults(void **state)
 	setenv("KBN_RANK", "0-2", 1);
 	kbn_settings_read();
 	assert_true(kbn_settings_wanted());
+	for (size_t i = 0; i < 6; i++) { /* one message, and everything is recorded */
+		setenv("KBN_RANK", (const char *[]){"zero", "-1", "1-", "1,", "0-1-3", "1 2"}[i], 1);
+		kbn_settings_read();
+		assert_true(kbn_settings_wanted());
+	}
 	setenv("KBN", "off", 1);
 	kbn_settings_read();
 	assert_false(kbn_settings_wanted());
@@ -506,6 +531,7 @@ int main(void)
 		TEST(map_forgets_and_reuses),
 		TEST(map_is_right_under_change),
 		TEST(shapes_are_told_apart),
+		TEST(parameters_have_their_turn_four_times),
 		TEST(past_the_cap_shapes_share_a_slot),
 		TEST(parameters_come_from_their_own_bytes),
 		TEST(a_short_buffer_is_not_read_past),

@@ -82,6 +82,19 @@ static void wrong_use_is_status_2(void **state)
 		{"$KBN run --timing event true", "events|cupti|auto|off"},
 		{"$KBN run --budget much true", "much"},
 		{"$KBN run --skip -1 true", "-1"},
+		{"$KBN run --skip 1e5 true", "--skip must be a whole number"},
+		{"$KBN run --count 99999999999999999999 true", "--count"},
+		{"$KBN run --budget 1e1 true", "--budget"},
+		{"$KBN run --budget . true", "--budget"},
+		{"$KBN run --budget 101 true", "--budget"},
+		{"$KBN run --rank zero true", "--rank must be ranks"},
+		{"$KBN run --rank 1- true", "--rank"},
+		{"$KBN run --rank 3-1 true", "--rank"},
+		{"$KBN run --rank 1,,2 true", "--rank"},
+		{"$KBN run --report md,html true", "--report must be a list of md, json"},
+		{"$KBN run --stacks maybe true", "on|off"},
+		{"KBN_RANK=zero $KBN run true", "KBN_RANK must be ranks"},
+		{"KBN_SEAL_WAIT=soon $KBN run true", "KBN_SEAL_WAIT"},
 		{"$KBN run --kernels '(' true", "--kernels"},
 	};
 
@@ -92,6 +105,22 @@ static void wrong_use_is_status_2(void **state)
 			fail_msg("%s: status %d, said %s", cases[i].command, r.status, r.text);
 	}
 	assert_string_equal(run(*state, "ls").text, "");
+}
+
+static void right_values_pass(void **state)
+{
+	static const char *const commands[] = {
+		"$KBN run --quiet --budget .5 --rank 0,3-5,7 --report none true",
+		"$KBN run --quiet --budget 100 --rank 7 --skip 0 --stacks off true",
+		"KBN_RANK= KBN_EXIT_WAIT=0.25 KBN_COPIES=1 KBN=0 $KBN run --quiet true",
+	};
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct result r = run(*state, commands[i]);
+
+		if (r.status != 0 || r.text[0])
+			fail_msg("%s: status %d, said %s", commands[i], r.status, r.text);
+	}
 }
 
 static void every_option_sets_its_variable(void **state)
@@ -133,6 +162,11 @@ static void preload_keeps_what_is_there(void **state)
 	assert_non_null(strstr(run(*state, command).text, "/no/libasan.so.8:K:/no/b.so\n"));
 	snprintf(command, sizeof(command), "export LD_PRELOAD=/no/libtsan.so; %s", show);
 	assert_non_null(strstr(run(*state, command).text, "/no/libtsan.so:K\n"));
+	/* another copy of the recorder would count everything twice */
+	snprintf(command, sizeof(command),
+		 "export LD_PRELOAD=/no/libkbn.so:/no/libasan.so.8:libkbn.so:/no/notlibkbn.so; %s",
+		 show);
+	assert_non_null(strstr(run(*state, command).text, "/no/libasan.so.8:K:/no/notlibkbn.so\n"));
 }
 
 static void no_cuda_leaves_nothing_and_says_so(void **state)
@@ -199,6 +233,102 @@ static void signals_from_processes_are_passed_on(void **state)
 	assert_string_equal(r.text, "got\n3\n");
 }
 
+/* Says that it is up, counts the INT signals that it gets in the seconds named, says how many. */
+static const char count_int[] = "import signal, sys, time\n"
+				"n = []\n"
+				"signal.signal(signal.SIGINT, lambda *a: n.append(1))\n"
+				"open('up', 'w').write('x')\n"
+				"end = time.time() + float(sys.argv[1])\n"
+				"while time.time() < end: time.sleep(0.02)\n"
+				"print(len(n))\n";
+#define COUNT_INT "python3 count.py 0.5 "
+#define WAIT_UP   "while [ ! -s up ]; do sleep 0.02; done; "
+
+static void write_count_int(const char *dir)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/count.py", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(count_int, f);
+	fclose(f);
+}
+
+/* A signal reaches the program once, whomever it was sent to. */
+static void a_signal_arrives_once(void **state)
+{
+	static const struct {
+		const char *what, *command;
+	} cases[] = {
+		{"to kbn alone",
+		 "$KBN run --quiet -- " COUNT_INT "& p=$!; " WAIT_UP "kill -INT $p; wait $p"},
+		{"to the group", "setsid $KBN run --quiet -- " COUNT_INT "& p=$!; " WAIT_UP
+				 "kill -INT -$p; wait $p"},
+		{"to kbn, then to the group", "setsid $KBN run --quiet -- " COUNT_INT
+					      "& p=$!; " WAIT_UP "kill -INT $p -$p; wait $p"},
+		{"to a program in a group of its own",
+		 "setsid $KBN run --quiet -- setsid " COUNT_INT "& p=$!; " WAIT_UP
+		 "kill -INT -$p; wait $p"},
+		/* & without job control: INT is ignored from the start */
+		{"ignored at the start, then handled", "trap '' INT; $KBN run --quiet -- " COUNT_INT
+						       "& p=$!; " WAIT_UP "kill -INT $p; wait $p"},
+	};
+
+	write_count_int(*state);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct result r;
+
+		run(*state, "rm -f up");
+		r = run(*state, cases[i].command);
+		if (strcmp(r.text, "1\n") != 0)
+			fail_msg("%s: %s", cases[i].what, r.text);
+	}
+}
+
+/* Two that are far apart are two. */
+static void signals_do_not_melt(void **state)
+{
+	write_count_int(*state);
+	assert_string_equal(run(*state, "$KBN run --quiet -- " COUNT_INT "& p=$!; " WAIT_UP
+					"kill -INT $p; sleep 0.15; kill -INT $p; wait $p")
+				    .text,
+			    "2\n");
+}
+
+/* timeout(1) leads the group and sends to its child, then to the group. */
+static void timeout_is_heard_once(void **state)
+{
+	write_count_int(*state);
+	assert_string_equal(
+		run(*state, "timeout -s INT 1 $KBN run --quiet -- python3 count.py 1.5").text,
+		"1\n");
+}
+
+/* What was ignored stays so in a program that does not care. */
+static void ignored_signals_stay_ignored(void **state)
+{
+	struct result r = run(*state,
+			      "trap '' HUP; $KBN run --quiet -- sh -c 'echo > up; sleep 0.3; "
+			      "exit 4' & p=$!; " WAIT_UP "kill -HUP $p; wait $p");
+
+	assert_int_equal(r.status, 4);
+}
+
+static void a_caller_that_ignores_its_children(void **state)
+{
+	assert_int_equal(
+		run(*state, "env --ignore-signal=CHLD $KBN run --quiet -- sh -c 'exit 7'").status,
+		7);
+	assert_string_equal(run(*state, "env --ignore-signal=CHLD $KBN run --quiet -- "
+					"grep SigIgn /proc/self/status | grep -o '.....$'")
+				    .text,
+			    run(*state, "env --ignore-signal=CHLD grep SigIgn /proc/self/status | "
+					"grep -o '.....$'")
+				    .text);
+}
+
 static void a_damaged_recording_does_not_change_the_status(void **state)
 {
 	struct result r = run(*state,
@@ -237,6 +367,7 @@ int main(void)
 		CASE(status_is_the_programs),
 		CASE(a_program_that_cannot_start),
 		CASE(wrong_use_is_status_2),
+		CASE(right_values_pass),
 		CASE(every_option_sets_its_variable),
 		CASE(arguments_of_the_program_stay_its_own),
 		CASE(preload_keeps_what_is_there),
@@ -245,6 +376,11 @@ int main(void)
 		CASE(a_percent_sign_in_the_way_is_kept),
 		CASE(a_directory_that_cannot_be_made),
 		CASE(signals_from_processes_are_passed_on),
+		CASE(a_signal_arrives_once),
+		CASE(signals_do_not_melt),
+		CASE(timeout_is_heard_once),
+		CASE(ignored_signals_stay_ignored),
+		CASE(a_caller_that_ignores_its_children),
 		CASE(a_damaged_recording_does_not_change_the_status),
 		CASE(a_recorded_program_has_its_report),
 	};

@@ -559,6 +559,64 @@ static void test_blocking_call_opens_and_keeps_open(void **state)
 	assert_int_equal(driver.waits, 1);
 }
 
+/* The very first gate of the process, while another thread is in a call that may block already. */
+static void test_blocking_call_before_the_first_gate(void **state)
+{
+	uint32_t word[16] = {0};
+
+	(void)state;
+	kbn_time_block_enter();
+	assert_true(kbn_gate_ready());
+	assert_false(kbn_gate_shut(0, word, 1));
+	kbn_time_block_leave();
+	assert_true(kbn_gate_shut(0, word, 2));
+	kbn_gate_open(0);
+	/* One leave too many, as in a forked child that began within the call: no harm. */
+	kbn_time_block_leave();
+	assert_true(kbn_gate_shut(0, word, 3));
+	kbn_gate_open(0);
+}
+
+static _Atomic bool go;
+
+static void *ready_and_shut(void *arg)
+{
+	uint32_t *word = arg;
+	uint32_t id = 10 + (uint32_t)(word - (uint32_t *)(void *)words) / 16;
+
+	while (!atomic_load(&go))
+		;
+	/* Shut as soon as it is allowed, and left to the watcher. */
+	while (!kbn_gate_ready())
+		;
+	kbn_gate_shut(id, word, 1);
+	return NULL;
+}
+
+/* However many threads ask first, no gate is forgotten. */
+static void test_first_gates_of_many_threads(void **state)
+{
+	enum { N = 8 };
+	uint32_t *word = (uint32_t *)(void *)words;
+	pthread_t t[N];
+
+	(void)state;
+	memset(words, 0, sizeof(words));
+	atomic_store(&go, false);
+	for (int i = 0; i < N; i++)
+		pthread_create(&t[i], NULL, ready_and_shut, &word[16 * i]);
+	atomic_store(&go, true);
+	for (int i = 0; i < N; i++)
+		pthread_join(t[i], NULL);
+	for (int i = 0; i < N; i++) {
+		for (int wait = 0; wait < 2000 && !__atomic_load_n(&word[16 * i], __ATOMIC_ACQUIRE);
+		     wait++)
+			kbn_sleep_ns(1000000);
+		assert_int_equal(__atomic_load_n(&word[16 * i], __ATOMIC_ACQUIRE), 1);
+		assert_int_equal(kbn_gate_open(10 + (uint32_t)i), KBN_GATE_DEADLINE);
+	}
+}
+
 static void test_no_gate_without_support(void **state)
 {
 	(void)state;
@@ -833,24 +891,30 @@ static void test_finish_is_bounded(void **state)
 /* The drain thread hangs in the driver: the end does not follow it there. */
 static void test_finish_without_the_driver(void **state)
 {
+	static struct kbn_context second;
+	struct kbn_launch l = launch_of(&shape, 0x6000);
 	uint64_t begin;
 
 	(void)state;
+	memset(&second, 0, sizeof(second));
+	second.handle = context.handle;
+	second.id = context.id + 1000;
 	driver.hang = true;
 	launch_on(0x5000);
 	kbn_drain_wake();
 	for (int i = 0; i < 2000 && !driver.elapsed_calls; i++)
 		kbn_sleep_ns(1000000);
 	assert_int_equal(driver.elapsed_calls, 1);
-	launch_on(0x5000);
+	l.context = &second; /* a pool that the drain thread is not in */
+	l.ordinal = shape.launches;
+	assert_int_equal(do_launch(&l, 0, CUDA_SUCCESS), KBN_TIME_BRACKET);
 	begin = kbn_now_ns();
 	assert_int_equal(kbn_drain_finish(begin + 100000000u), 2);
 	assert_true(kbn_now_ns() - begin < 2000000000u);
 	assert_int_equal(driver.elapsed_calls, 1);
 	driver.hang = false;
+	settle();
 }
-
-static _Atomic bool go;
 
 static void *launch_many(void *arg)
 {
@@ -908,6 +972,7 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		CASE(test_blocking_call_before_the_first_gate), /* must be the first */
 		CASE(test_first_launches_are_sampled_and_gated),
 		CASE(test_sketch_begins_with_the_seventh),
 		CASE(test_plain_pair_is_published_only_when_tight),
@@ -922,6 +987,7 @@ int main(void)
 		CASE(test_deadline_opens_and_ends_gating),
 		CASE(test_watcher_is_in_time),
 		CASE(test_blocking_call_opens_and_keeps_open),
+		CASE(test_first_gates_of_many_threads),
 		CASE(test_no_gate_without_support),
 		CASE(test_legacy_stream_is_gated_only_alone),
 		CASE(test_pdl_ends_events_on_a_stream),
