@@ -33,9 +33,9 @@ const char *const arch_peak_keys[PEAK_N] = {
 
 /* The five row kinds of arch.def stand in the same order of architectures; set_arch() checks it. */
 struct limits {
-	int sm, warps, blocks, regs_sm, regs_block, regs_thread, regs_least, reg_gran, warp_gran,
-		partitions, smem_kb, optin_kb, default_kb, reserved, smem_gran, barriers, enough,
-		l1_kb;
+	int sm, warps, blocks, regs_sm, regs_block, regs_thread, regs_least, regs_least_syscalls,
+		reg_gran, warp_gran, partitions, smem_kb, optin_kb, default_kb, reserved, smem_gran,
+		barriers, enough, l1_kb;
 	const char *configs, *chips, *source;
 };
 struct rates {
@@ -155,6 +155,7 @@ static void set_arch(struct arch *a, size_t i)
 		.registers_per_block = l->regs_block,
 		.registers_per_thread = l->regs_thread,
 		.registers_least = l->regs_least,
+		.registers_least_syscalls = l->regs_least_syscalls,
 		.register_granularity = l->reg_gran,
 		.warp_granularity = l->warp_gran,
 		.partitions = l->partitions,
@@ -375,7 +376,7 @@ static void limits_from_driver(struct arch *a, const struct arch_attribute *attr
 {
 	int v;
 
-	if ((v = attr(attrs, n, ATTR_THREADS_PER_SM, 0)) > 0)
+	if ((v = attr(attrs, n, ATTR_THREADS_PER_SM, 0)) >= 32)
 		a->warps_per_sm = v / 32;
 	if ((v = attr(attrs, n, ATTR_BLOCKS_PER_SM, 0)) > 0)
 		a->blocks_per_sm = v;

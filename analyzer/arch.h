@@ -17,9 +17,10 @@ struct arch {
 	int sm; /* 86 */
 	int warps_per_sm, blocks_per_sm;
 	int registers_per_sm, registers_per_block, registers_per_thread;
-	int registers_least;      /* allocated to a thread at least, -1 = no such rule is known */
-	int register_granularity; /* registers per warp */
-	int warp_granularity;     /* warps of a block are rounded up to it in the per-block check */
+	int registers_least; /* allocated to a thread at least, -1 = no such rule is known */
+	int registers_least_syscalls; /* the same for kernels that call into the driver's code */
+	int register_granularity;     /* registers per warp */
+	int warp_granularity; /* warps of a block are rounded up to it in the per-block check */
 	int partitions;
 	int smem_per_sm_kb, smem_optin_kb, smem_default_kb;
 	int smem_reserved_bytes, smem_granularity_bytes;

@@ -1,7 +1,7 @@
 /*
- * calibrate_measure.c - what `kbn calibrate` measures and how: event bias, bandwidth, rates, clock,
+ * calibrate_measure.c - what `kbn calibrate` measures and how: bandwidth, rates, clock,
  * effective L2. Input: an open device. Output: readings, each with its method or the reason why it
- * is missing; one failure costs one reading.
+ * is missing; one failure costs one reading. Leaves the event bias to calibrate_bias.c.
  */
 #include "calibrate.h"
 
@@ -13,16 +13,11 @@
 #include <time.h>
 
 #include "calibrate_gpu.h"
+#include "calibrate_measure.h"
 #include "calibrate_ptx.h"
 
-struct basic {
-	CUmodule module;
-	CUfunction empty, spin, ffma, fill, read;
-	CUdeviceptr scratch; /* 4 KB */
-};
-
-static void __attribute__((format(printf, 4, 5)))
-known(struct calibrate_device *d, enum calibrate_reading r, double value, const char *how, ...)
+void calibrate_known(struct calibrate_device *d, enum calibrate_reading r, double value,
+		     const char *how, ...)
 {
 	struct calibrate_value *v = &d->values[r];
 	va_list args;
@@ -38,148 +33,18 @@ known(struct calibrate_device *d, enum calibrate_reading r, double value, const 
 	va_end(args);
 }
 
-static void missing(struct calibrate_device *d, enum calibrate_reading r, const char *why)
+void calibrate_missing(struct calibrate_device *d, enum calibrate_reading r, const char *why)
 {
 	d->values[r].known = false;
 	snprintf(d->values[r].note, sizeof(d->values[r].note), "%s",
 		 why && *why ? why : "not measured");
 }
 
-/* ------------------------------------------------------------------- event bias */
-
-#define GATED_MAX   16 /* most kernels in one bracket */
-#define GATED_PAIRS 200
-
-/* Median (us) of gated brackets around n empty kernels; *spread = p90 - p10. Negative on an error. */
-static double gated_median(struct gpu *g, const struct basic *b, int n, double *spread)
-{
-	double us[GATED_PAIRS], median;
-
-	for (int i = 0; i < GATED_PAIRS; i++) {
-		double ms = gpu_time_ms(g, true, b->empty, 1, 1, NULL, n);
-
-		if (ms < 0)
-			return -1.0;
-		us[i] = ms * 1e3;
-	}
-	median = gpu_median(us, GATED_PAIRS); /* sorts */
-	if (spread)
-		*spread = us[GATED_PAIRS * 9 / 10] - us[GATED_PAIRS / 10];
-	return median;
-}
-
-/* Least squares through (n, t[n]), n = 1..GATED_MAX: time per further kernel. */
-static double slope(const double *t)
-{
-	double mean_n = (1 + GATED_MAX) / 2.0, mean_t = 0.0, top = 0.0, bottom = 0.0;
-
-	for (int n = 1; n <= GATED_MAX; n++)
-		mean_t += t[n] / GATED_MAX;
-	for (int n = 1; n <= GATED_MAX; n++) {
-		top += (n - mean_n) * (t[n] - mean_t);
-		bottom += (n - mean_n) * (n - mean_n);
-	}
-	return top / bottom;
-}
-
-/* Time of an empty kernel by CUPTI, where we once measured it; 0 = not known. */
-static double known_empty_us(int sm)
-{
-	return sm == 90 ? 0.61 : 0.0; /* H200, driver 580: 0.61 us */
-}
-
-/*
- * A gated pair around an empty kernel reads bias + e, with e the kernel's own time as CUPTI would
- * give it. e comes from CUPTI itself, else from an earlier measurement of this architecture, else
- * from its bounds: a further kernel in the bracket adds e and the gap between two kernels, so e
- * lies between 0 and that slope.
- */
-static void measure_gated(struct gpu *g, const struct basic *b, double cupti_us,
-			  struct calibrate_device *d)
-{
-	double t[GATED_MAX + 1], spread = 0.0, per_kernel, empty = cupti_us;
-
-	if (!g->gate) {
-		missing(d, CALIBRATE_GATED_BIAS, "the device does not take stream memory waits");
-		return;
-	}
-	/* the first launch may load the kernel and wait for the device: never behind a shut gate */
-	gpu_time_ms(g, false, b->empty, 1, 1, NULL, 1);
-	gated_median(g, b, 1, NULL);
-	for (int n = 0; n <= GATED_MAX; n++) {
-		t[n] = gated_median(g, b, n, n == 1 ? &spread : NULL);
-		if (t[n] < 0) {
-			missing(d, CALIBRATE_GATED_BIAS, g->error);
-			return;
-		}
-	}
-	per_kernel = slope(t);
-	known(d, CALIBRATE_GATED_NOTHING, t[0], "median of %d gated pairs with nothing between",
-	      GATED_PAIRS);
-	known(d, CALIBRATE_GATED_EMPTY, t[1], "median of %d gated pairs around an empty kernel",
-	      GATED_PAIRS);
-	known(d, CALIBRATE_GATED_SPREAD, spread, "p90 - p10 of the same pairs");
-	known(d, CALIBRATE_GATED_SLOPE, per_kernel,
-	      "least squares over 1 to %d empty kernels in a pair", GATED_MAX);
-	if (empty <= 0.0)
-		empty = known_empty_us(g->sm);
-	if (empty > 0.0) {
-		known(d, CALIBRATE_GATED_BIAS, t[1] - empty,
-		      "gated_empty_us less the empty kernel's own %.2f us (%s)", empty,
-		      cupti_us > 0 ? "CUPTI" : "measured before on this architecture");
-		known(d, CALIBRATE_GATED_UNCERTAINTY, 0.1 + spread / 2 + (cupti_us > 0 ? 0.0 : 0.1),
-		      "half of the spread and 0.1 us for kernels of other kinds");
-		return;
-	}
-	known(d, CALIBRATE_GATED_BIAS, t[1] - per_kernel / 2,
-	      "gated_empty_us less half of gated_slope_us");
-	known(d, CALIBRATE_GATED_UNCERTAINTY, per_kernel / 2 + spread / 2,
-	      "half of gated_slope_us and half of the spread: the empty kernel's own time is not known");
-}
-
-/* A plain pair on a stream that is never idle, against gated pairs of the same kernel. */
-static void measure_plain(struct gpu *g, const struct basic *b, struct calibrate_device *d)
-{
-	enum { PAIRS = 64 };
-	uint64_t cycles = 60000; /* some 30 us: longer than the host needs for a pair */
-	void *params[] = {&cycles};
-	CUevent ev[2 * PAIRS] = {0};
-	double plain[PAIRS], gated[PAIRS];
-	bool ok = d->values[CALIBRATE_GATED_BIAS].known;
-
-	ok = ok && gpu_time_ms(g, false, b->spin, 1, 1, params, 1) >= 0; /* loads it */
-	for (int i = 0; ok && i < 2 * PAIRS; i++)
-		ok = GPU(g, cuEventCreate, &ev[i], 0);
-	for (int i = 0; ok && i < PAIRS; i++)
-		ok = (gated[i] = gpu_time_ms(g, true, b->spin, 1, 1, params, 1)) >= 0;
-	for (int i = 0; ok && i < PAIRS; i++)
-		ok = GPU(g, cuEventRecord, ev[2 * i], g->stream) &&
-		     gpu_launch(g, b->spin, 1, 1, params) &&
-		     GPU(g, cuEventRecord, ev[2 * i + 1], g->stream);
-	ok = ok && GPU(g, cuStreamSynchronize, g->stream);
-	for (int i = 0; ok && i < PAIRS; i++) {
-		float ms = 0;
-
-		ok = GPU(g, cuEventElapsedTime, &ms, ev[2 * i], ev[2 * i + 1]);
-		plain[i] = ms;
-	}
-	if (ok)
-		known(d, CALIBRATE_PLAIN_BIAS,
-		      d->values[CALIBRATE_GATED_BIAS].value +
-			      1e3 * (gpu_median(plain + 8, PAIRS - 8) - gpu_median(gated, PAIRS)),
-		      "plain pairs of a 30 us kernel on a busy stream less gated pairs of it, plus gated_bias_us");
-	else
-		missing(d, CALIBRATE_PLAIN_BIAS, g->error[0] ? g->error : "needs gated_bias_us");
-	for (int i = 0; i < 2 * PAIRS; i++)
-		if (ev[i])
-			g->driver->cuEventDestroy_v2(ev[i]);
-}
-
 /* ---------------------------------------------------------------------- memory */
 
 #define COPIES 9
 
-static void fill(struct gpu *g, const struct basic *b, CUdeviceptr at, size_t bytes)
+static void fill(struct gpu *g, const struct calibrate_basic *b, CUdeviceptr at, size_t bytes)
 {
 	uint64_t words = bytes / 4;
 	void *params[] = {&at, &words};
@@ -198,7 +63,7 @@ static bool pair_alloc(struct gpu *g, CUdeviceptr *from, CUdeviceptr *to, size_t
 	return false;
 }
 
-static void measure_copy(struct gpu *g, const struct basic *b, struct calibrate_device *d)
+static void measure_copy(struct gpu *g, const struct calibrate_basic *b, struct calibrate_device *d)
 {
 	size_t bytes = (size_t)1 << 30, least = 4 * g->l2_bytes;
 	CUdeviceptr from = 0, to = 0;
@@ -208,8 +73,8 @@ static void measure_copy(struct gpu *g, const struct basic *b, struct calibrate_
 	while (!pair_alloc(g, &from, &to, bytes)) {
 		bytes /= 2;
 		if (bytes < least || bytes < 1 << 20) {
-			missing(d, CALIBRATE_COPY,
-				"too little free memory for a copy larger than the L2");
+			calibrate_missing(d, CALIBRATE_COPY,
+					  "too little free memory for a copy larger than the L2");
 			return;
 		}
 	}
@@ -226,17 +91,19 @@ static void measure_copy(struct gpu *g, const struct basic *b, struct calibrate_
 			ms[i] = t;
 	}
 	if (ok)
-		known(d, CALIBRATE_COPY, 2.0 * (double)bytes / (gpu_median(ms, COPIES) * 1e6),
-		      "median of %d device-to-device copies of %zu MiB, read + written", COPIES,
-		      bytes >> 20);
+		calibrate_known(d, CALIBRATE_COPY,
+				2.0 * (double)bytes / (gpu_median(ms, COPIES) * 1e6),
+				"median of %d device-to-device copies of %zu MiB, read + written",
+				COPIES, bytes >> 20);
 	else
-		missing(d, CALIBRATE_COPY, g->error);
+		calibrate_missing(d, CALIBRATE_COPY, g->error);
 	g->driver->cuMemFree_v2(to);
 	g->driver->cuMemFree_v2(from);
 }
 
 /* GB/s of reading `bytes` round and round; 0 on an error. */
-static double read_gbps(struct gpu *g, const struct basic *b, CUdeviceptr at, size_t bytes)
+static double read_gbps(struct gpu *g, const struct calibrate_basic *b, CUdeviceptr at,
+			size_t bytes)
 {
 	unsigned grid = (unsigned)g->sms * 4, block = 256;
 	uint64_t threads = (uint64_t)grid * block, units = bytes / 16;
@@ -257,53 +124,80 @@ static double read_gbps(struct gpu *g, const struct basic *b, CUdeviceptr at, si
 	       (gpu_median(ms, 5) * 1e6);
 }
 
-#define L2_HOLDS 0.9 /* of the best bandwidth: a working set that reads so fast lies in the L2 */
-
 /*
- * Read bandwidth against the size of the working set falls from the L2's plateau to the DRAM's,
- * slowly: twice the L2's size still hits it half of the time. The effective size is the largest that
- * keeps L2_HOLDS of the plateau; between two sizes by interpolation of the logarithms.
+ * Read bandwidth against the size of the working set is a high plateau, a long slope and a low
+ * plateau: even twice the L2's size still hits it half of the time. Neither the best figure nor a
+ * share of it says where the slope begins, since the smallest sets may read faster than all others.
+ * So both plateaus are medians, and the effective size is where a quarter of the way from one to the
+ * other is lost.
  */
-static void measure_l2(struct gpu *g, const struct basic *b, struct calibrate_device *d)
-{
-	enum { POINTS = 22 };
-	size_t least = (size_t)g->sms * 4 * 256 * 16, first = g->l2_bytes / 8, top;
-	double size[POINTS], gbps[POINTS], plateau = 0.0, least_gbps;
-	CUdeviceptr buffer = 0;
-	int at;
+#define L2_PER_OCTAVE 4
+#define L2_OCTAVES    7 /* from 1/16 of the L2's size to 8 times of it */
+#define L2_POINTS     (L2_PER_OCTAVE * L2_OCTAVES + 1)
+#define L2_KEEPS      0.75
 
-	if (first < least)
-		first = least; /* the kernel reads each unit at most once per step */
-	top = 4 * g->l2_bytes;
-	if (g->l2_bytes == 0 || first * 4 > top || !GPU(g, cuMemAlloc_v2, &buffer, top)) {
-		missing(d, CALIBRATE_L2_EFFECTIVE,
-			g->error[0] ? g->error : "the L2 is too small for this method");
+/* Median bandwidth of the sizes from `from` to `to`; 0 = there is none. */
+static double plateau(const double *size, const double *gbps, double from, double to)
+{
+	double in[L2_POINTS];
+	size_t n = 0;
+
+	for (int i = 0; i < L2_POINTS; i++)
+		if (size[i] >= from && size[i] <= to)
+			in[n++] = gbps[i];
+	return gpu_median(in, n);
+}
+
+/* The largest size that is read at `least` or faster, between two sizes by their logarithms. */
+static double knee(const double *size, const double *gbps, double least)
+{
+	int at = L2_POINTS - 1;
+
+	while (at > 0 && gbps[at] < least)
+		at--;
+	if (at == L2_POINTS - 1 || gbps[at] < least)
+		return 0.0;
+	return size[at] *
+	       pow(size[at + 1] / size[at], log(gbps[at] / least) / log(gbps[at] / gbps[at + 1]));
+}
+
+static void measure_l2(struct gpu *g, const struct calibrate_basic *b, struct calibrate_device *d)
+{
+	double l2 = (double)g->l2_bytes, high, low;
+	double least = (double)g->sms * 4 * 256 * 16; /* each unit is read once per step at most */
+	double size[L2_POINTS], gbps[L2_POINTS];
+	CUdeviceptr buffer = 0;
+
+	if (least > l2 / 4 || !GPU(g, cuMemAlloc_v2, &buffer, 8 * g->l2_bytes)) {
+		calibrate_missing(d, CALIBRATE_L2_EFFECTIVE,
+				  g->error[0] ? g->error : "the L2 is too small for this method");
 		return;
 	}
-	fill(g, b, buffer, top);
-	for (int i = 0; i < POINTS; i++) {
-		size[i] =
-			(double)first * pow((double)top / (double)first, (double)i / (POINTS - 1));
-		gbps[i] = read_gbps(g, b, buffer, (size_t)size[i] / 16 * 16);
-		plateau = fmax(plateau, gbps[i]);
+	fill(g, b, buffer, 8 * g->l2_bytes);
+	for (int i = 0; i < L2_POINTS; i++) {
+		size[i] = l2 / 16 * exp2((double)i / L2_PER_OCTAVE);
+		gbps[i] = size[i] < least ? 0.0
+					  : read_gbps(g, b, buffer, (size_t)size[i] / 16 * 16);
 	}
 	g->driver->cuMemFree_v2(buffer);
-	if (gbps[POINTS - 1] <= 0 || plateau < 1.15 * gbps[POINTS - 1]) {
-		missing(d, CALIBRATE_L2_EFFECTIVE,
-			g->error[0] ? g->error : "no step between L2 and DRAM was seen");
+	for (int i = 0; i < L2_POINTS; i++)
+		if (gbps[i] <= 0 && size[i] >= least) {
+			calibrate_missing(d, CALIBRATE_L2_EFFECTIVE, g->error);
+			return;
+		}
+	high = plateau(size, gbps, least, 0.51 * l2);
+	low = plateau(size, gbps, 3.99 * l2, 8.01 * l2);
+	if (low <= 0 || high < 1.15 * low) {
+		calibrate_missing(d, CALIBRATE_L2_EFFECTIVE,
+				  g->error[0] ? g->error : "no step between L2 and DRAM was seen");
 		return;
 	}
-	/* Ends at the best size at the latest. That is not the last one: then there was no step. */
-	least_gbps = L2_HOLDS * plateau;
-	for (at = POINTS - 1; gbps[at - 1] < least_gbps; at--)
-		;
-	known(d, CALIBRATE_L2_BANDWIDTH, plateau,
-	      "best read bandwidth over working sets that fit the L2");
-	known(d, CALIBRATE_L2_EFFECTIVE,
-	      size[at - 1] * pow(size[at] / size[at - 1],
-				 log(gbps[at - 1] / least_gbps) / log(gbps[at - 1] / gbps[at])),
-	      "largest working set that is read at %.0f%% of l2_gbps or faster, interpolated between %d sizes",
-	      100 * L2_HOLDS, POINTS);
+	calibrate_known(d, CALIBRATE_L2_BANDWIDTH, high,
+			"median read bandwidth of working sets from 1/16 to 1/2 of the L2's size");
+	calibrate_known(
+		d, CALIBRATE_L2_EFFECTIVE, knee(size, gbps, low + L2_KEEPS * (high - low)),
+		"largest working set that keeps %.0f%% of the way from %.0f GB/s (sets of 4 to 8 times the L2) to l2_gbps, interpolated",
+		100 * L2_KEEPS, low);
 }
 
 /* ----------------------------------------------------------------------- rates */
@@ -333,7 +227,7 @@ static double steady_seconds(struct gpu *g, CUfunction f, unsigned grid, unsigne
 	return gpu_median(ms, 7) / 1e3;
 }
 
-static void measure_fp32(struct gpu *g, const struct basic *b, struct calibrate_device *d)
+static void measure_fp32(struct gpu *g, const struct calibrate_basic *b, struct calibrate_device *d)
 {
 	unsigned grid = (unsigned)g->sms * 4, block = 256;
 	uint64_t times[2] = {0, 0};
@@ -341,14 +235,17 @@ static void measure_fp32(struct gpu *g, const struct basic *b, struct calibrate_
 	double s = steady_seconds(g, b->ffma, grid, block, b->scratch, &loops);
 
 	if (s <= 0 || !GPU(g, cuMemcpyDtoH_v2, times, b->scratch, sizeof(times))) {
-		missing(d, CALIBRATE_FP32, g->error);
-		missing(d, CALIBRATE_SM_CLOCK, g->error);
+		calibrate_missing(d, CALIBRATE_FP32, g->error);
+		calibrate_missing(d, CALIBRATE_SM_CLOCK, g->error);
 		return;
 	}
-	known(d, CALIBRATE_FP32, 2.0 * CALIBRATE_FFMA_PER_LOOP * loops * grid * block / s / 1e12,
-	      "median of 7 launches of a pure FFMA kernel, %u blocks of %u threads", grid, block);
-	known(d, CALIBRATE_SM_CLOCK, times[1] ? 1e3 * (double)times[0] / (double)times[1] : 0.0,
-	      "clock64 against globaltimer within the same FFMA kernel");
+	calibrate_known(d, CALIBRATE_FP32,
+			2.0 * CALIBRATE_FFMA_PER_LOOP * loops * grid * block / s / 1e12,
+			"median of 7 launches of a pure FFMA kernel, %u blocks of %u threads", grid,
+			block);
+	calibrate_known(d, CALIBRATE_SM_CLOCK,
+			times[1] ? 1e3 * (double)times[0] / (double)times[1] : 0.0,
+			"clock64 against globaltimer within the same FFMA kernel");
 }
 
 static void measure_mma(struct gpu *g, CUdeviceptr out, const struct calibrate_mma *m,
@@ -369,35 +266,38 @@ static void measure_mma(struct gpu *g, CUdeviceptr out, const struct calibrate_m
 		g->driver->cuModuleUnload(module);
 	if (s <= 0) {
 		if (!d->values[m->reading].known)
-			missing(d, m->reading, g->error);
+			calibrate_missing(d, m->reading, g->error);
 		return;
 	}
 	tflops = calibrate_mma_flop(m) * loops * grid / s / 1e12;
 	if (!d->values[m->reading].known || tflops > d->values[m->reading].value)
-		known(d, m->reading, tflops,
-		      "median of 7 launches of a pure %s %s kernel on random data",
-		      m->warpgroup ? "wgmma" : "mma.sync", m->types);
+		calibrate_known(d, m->reading, tflops,
+				"median of 7 launches of a pure %s %s kernel on random data",
+				m->warpgroup ? "wgmma" : "mma.sync", m->types);
 }
 
 /* Datacentre Blackwell reaches its rate only through tcgen05; mma.sync there says little. */
-static void measure_matrix(struct gpu *g, const struct basic *b, struct calibrate_device *d)
+static void measure_matrix(struct gpu *g, const struct calibrate_basic *b,
+			   struct calibrate_device *d)
 {
 	for (size_t i = 0; i < calibrate_mma_count; i++) {
 		const struct calibrate_mma *m = &calibrate_mma_table[i];
 
 		if (g->sm >= 100 && g->sm < 120)
-			missing(d, m->reading,
+			calibrate_missing(
+				d, m->reading,
 				"this architecture needs tcgen05 instructions, which kbn does not use");
 		else if (m->warpgroup ? g->sm == m->sm : g->sm >= m->sm)
 			measure_mma(g, b->scratch, m, d);
 		else if (!d->values[m->reading].note[0])
-			missing(d, m->reading, "the architecture has no such instruction");
+			calibrate_missing(d, m->reading,
+					  "the architecture has no such instruction");
 	}
 }
 
 /* --------------------------------------------------------------------- a device */
 
-static bool basic_load(struct gpu *g, struct basic *b)
+static bool basic_load(struct gpu *g, struct calibrate_basic *b)
 {
 	char *ptx = calibrate_ptx_basic();
 	bool ok = ptx && gpu_load(g, ptx, &b->module) &&
@@ -475,7 +375,7 @@ int calibrate_device(int ordinal, const struct calibrate_cupti *cupti, struct ca
 		     struct err *e)
 {
 	double begin = now(), cupti_us;
-	struct basic b = {0};
+	struct calibrate_basic b = {0};
 	struct gpu g;
 	int result = 0;
 
@@ -487,15 +387,15 @@ int calibrate_device(int ordinal, const struct calibrate_cupti *cupti, struct ca
 	identify(&g, d);
 	cupti_us = ordinal < cupti->devices ? cupti->empty_us[ordinal] : 0.0;
 	if (cupti_us > 0)
-		known(d, CALIBRATE_CUPTI_EMPTY, cupti_us,
-		      "median CUPTI time of an empty kernel, in a process apart");
+		calibrate_known(d, CALIBRATE_CUPTI_EMPTY, cupti_us,
+				"median CUPTI time of an empty kernel, in a process apart");
 	else
-		missing(d, CALIBRATE_CUPTI_EMPTY, cupti->why);
+		calibrate_missing(d, CALIBRATE_CUPTI_EMPTY, cupti->why);
 	if (basic_load(&g, &b)) {
 		/* rates before the bias: idle clocks would show in the gated pairs */
 		measure_fp32(&g, &b, d);
-		measure_gated(&g, &b, cupti_us, d);
-		measure_plain(&g, &b, d);
+		calibrate_gated(&g, &b, cupti_us, d);
+		calibrate_plain(&g, &b, d);
 		measure_copy(&g, &b, d);
 		measure_l2(&g, &b, d);
 		measure_matrix(&g, &b, d);
@@ -505,7 +405,7 @@ int calibrate_device(int ordinal, const struct calibrate_cupti *cupti, struct ca
 	}
 	for (int i = 0; i < CALIBRATE_N; i++)
 		if (!d->values[i].known && !d->values[i].note[0])
-			missing(d, (enum calibrate_reading)i, g.error);
+			calibrate_missing(d, (enum calibrate_reading)i, g.error);
 	if (b.scratch)
 		g.driver->cuMemFree_v2(b.scratch);
 	if (b.module)

@@ -34,12 +34,26 @@ int calibration_parse(struct calibration *c, const char *json, size_t bytes, str
 /* "GPU-01234567-89ab-cdef-0123-456789abcdef" */
 void calibration_uuid(char out[48], const uint8_t uuid[16]);
 
-/* ns to take off a time and how far the result may be wrong. */
+/*
+ * ns to take off a time and how far the result may be wrong. A gated pair adds the same to every
+ * kernel; what a plain pair on a busy stream adds grows with the kernel, from the gated bias up to
+ * plain_ns (tables/bias.def has the measurement).
+ */
 struct event_bias {
-	double gated_ns, gated_uncertainty_ns, plain_ns;
+	double gated_ns, gated_uncertainty_ns;
+	double plain_ns; /* around kernels of EVENT_PLAIN_LONG_NS and longer */
 	bool calibrated; /* of this device, else of the table */
 	const char *source;
 };
+
+#define EVENT_PLAIN_SHORT_NS 8000.0  /* event times up to here: as gated ones */
+#define EVENT_PLAIN_LONG_NS  25000.0 /* from here on plain_ns; between the two in proportion */
+
+/* What is in the event time `raw_ns` of a plain pair besides its kernel. */
+double event_bias_plain(const struct event_bias *b, double raw_ns);
+
+/* How far a plain time is wrong at most: the gated uncertainty and half of what plain pairs add. */
+double event_bias_plain_uncertainty(const struct event_bias *b);
 
 /* The calibration's figures where it has them, else the row of the architecture. `c` may be NULL. */
 struct event_bias calibration_bias(const struct calibration *c, int sm);

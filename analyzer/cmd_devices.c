@@ -43,6 +43,7 @@ static const struct {
 	COLUMN("registers_per_block", registers_per_block),
 	COLUMN("registers_per_thread", registers_per_thread),
 	COLUMN("registers_per_thread_least", registers_least),
+	COLUMN("registers_per_thread_least_syscalls", registers_least_syscalls),
 	COLUMN("register_granularity_per_warp", register_granularity),
 	COLUMN("warp_granularity", warp_granularity),
 	COLUMN("partitions", partitions),

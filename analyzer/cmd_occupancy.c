@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arch.h"
+#include "count.h"
 #include "occupancy.h"
 #include "options.h"
 #include "render.h"
@@ -45,11 +46,9 @@ struct request {
 		"--help", OPTION_FLAG, &(q)->help, NULL, "this text"                               \
 	}
 
-static int64_t product_of(const int64_t v[3])
+static uint64_t product_of(const int64_t v[3])
 {
-	return v[0] && v[1] > INT32_MAX / v[0]                       ? INT32_MAX
-	       : v[0] * v[1] > 0 && v[2] > INT32_MAX / (v[0] * v[1]) ? INT32_MAX
-								     : v[0] * v[1] * v[2];
+	return count_product(count_product((uint64_t)v[0], (uint64_t)v[1]), (uint64_t)v[2]);
 }
 
 static int find_device(const struct request *q, struct arch_device *d, struct err *e)
@@ -151,14 +150,14 @@ int cmd_occupancy(int argc, char **argv)
 		return cmd_fail("occupancy", &e);
 	in = (struct occupancy_input){
 		.registers = (int)q.registers,
-		.block_threads = (int)product_of(q.block),
+		.block_threads = count_int(product_of(q.block)),
 		.static_smem_bytes = q.static_smem,
 		.dyn_smem_bytes = q.dyn_smem,
 		.barriers = (int)q.barriers,
-		.cluster_blocks = (int)product_of(q.cluster),
+		.cluster_blocks = count_int(product_of(q.cluster)),
 		.carveout = q.carveout > CARVEOUT_PCT_MAX ? -1 : (int)q.carveout,
 		.smem_config_bytes = q.carveout > CARVEOUT_PCT_MAX ? q.carveout : 0,
-		.grid_blocks = q.grid[0] ? (uint64_t)product_of(q.grid) : 0,
+		.grid_blocks = product_of(q.grid),
 		.sm_count = d.sm_count,
 	};
 	occupancy_compute(&o, &d.arch, &in);

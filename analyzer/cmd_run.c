@@ -10,11 +10,9 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <regex.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd_run_child.h"
 #include "kbn_env.h"
 #include "kbn_trace.h"
-
-/* As env(1), nohup(1) and timeout(1) have it. */
-#define EXIT_CANNOT_EXEC 126
-#define EXIT_NOT_FOUND   127
 
 struct setting {
 	const char *variable, *option, *argument, *def, *help;
@@ -63,40 +58,127 @@ static void usage(FILE *out)
 		"\nEach option sets a variable; `kbn help env` lists them with their defaults.\n");
 }
 
-/* Whether `value` is one of the words of "a|b|c". */
-static bool is_one_of(const char *value, const char *words)
+/* The length of the word at `list`, that ends at one of `ends`, when it is one of "a|b|c"; else 0. */
+static size_t word_of(const char *list, const char *ends, const char *words)
 {
-	size_t n = strlen(value);
+	size_t n = strcspn(list, ends);
 
-	for (const char *w = words; w; w = strchr(w, '|') ? strchr(w, '|') + 1 : NULL)
-		if (n && !strncmp(w, value, n) && (w[n] == '|' || w[n] == '\0'))
+	for (const char *w = words; n && w; w = strchr(w, '|') ? strchr(w, '|') + 1 : NULL)
+		if (!strncmp(w, list, n) && (w[n] == '|' || w[n] == '\0'))
+			return n;
+	return 0;
+}
+
+static bool is_word(const char *value, const char *words)
+{
+	return word_of(value, "", words) > 0;
+}
+
+static bool is_report_list(const char *value)
+{
+	size_t n;
+
+	while ((n = word_of(value, ",", "md|json|csv|none")) && value[n])
+		value += n + 1;
+	return n > 0;
+}
+
+/* Digits at `text`, few enough for any integer of 64 bits; 0 = none, or too many. */
+static size_t digits(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+
+	return n <= 18 ? n : 0;
+}
+
+static bool is_count(const char *value)
+{
+	size_t n = digits(value);
+
+	return n > 0 && value[n] == '\0';
+}
+
+/* What the recorder can read: no sign, no exponent, at most six decimals. */
+static bool is_decimal(const char *value, double most)
+{
+	size_t n = digits(value), decimals = value[n] == '.' ? digits(value + n + 1) : 0;
+
+	if (value[n] == '.')
+		n += 1 + decimals;
+	return n > 0 && decimals <= 6 && value[n] == '\0' && strcmp(value, ".") &&
+	       strtod(value, NULL) <= most;
+}
+
+/* 0,3-5 */
+static bool is_rank_list(const char *value)
+{
+	for (;; value++) {
+		long from, to;
+		char *end;
+
+		if (!digits(value))
+			return false;
+		from = to = strtol(value, &end, 10);
+		if (*end == '-') {
+			if (!digits(end + 1))
+				return false;
+			to = strtol(end + 1, &end, 10);
+		}
+		if (to < from || (*end && *end != ','))
+			return false;
+		value = end;
+		if (!*value)
 			return true;
-	return false;
+	}
 }
 
-static bool is_number(const char *value)
+static bool is_expression(const char *value)
 {
-	char *end;
-	double v = strtod(value, &end);
+	regex_t re;
 
-	return end != value && *end == '\0' && v >= 0 && v < 1e18;
+	if (regcomp(&re, value + (value[0] == '!'), REG_EXTENDED | REG_NOSUB))
+		return false;
+	regfree(&re);
+	return true;
 }
 
-/* Refuse what the recorder would only find out inside the program. NULL, or why not. */
+/* Refuse what the recorder would only find out inside the program. NULL, or what it must be. */
 static const char *check_value(const struct setting *s, const char *value)
 {
+	if (s == &settings[KBN_ENV_RANK])
+		return !*value || is_rank_list(value) ? NULL : "must be ranks such as 0,3-5:";
+	if (s == &settings[KBN_ENV_REPORT])
+		return is_report_list(value) ? NULL : "must be a list of md, json, csv, none:";
+	if (!strcmp(s->argument, "on|off"))
+		return is_word(value, "on|off|1|0") ? NULL : "must be one of";
 	if (strchr(s->argument, '|'))
-		return is_one_of(value, s->argument) ? NULL : "must be one of";
-	if (!strcmp(s->argument, "N") || !strcmp(s->argument, "PCT"))
-		return is_number(value) ? NULL : "must be a number:";
-	if (!strcmp(s->argument, "RE")) {
-		regex_t re;
-
-		if (regcomp(&re, value + (value[0] == '!'), REG_EXTENDED | REG_NOSUB))
-			return "must be a POSIX extended regular expression:";
-		regfree(&re);
-	}
+		return is_word(value, s->argument) ? NULL : "must be one of";
+	if (!strcmp(s->argument, "N"))
+		return is_count(value) ? NULL : "must be a whole number:";
+	if (!strcmp(s->argument, "PCT"))
+		return is_decimal(value, 100) ? NULL : "must be a number up to 100:";
+	if (!strcmp(s->argument, "SECONDS"))
+		return is_decimal(value, 86400) ? NULL : "must be a number up to 86400:";
+	if (!strcmp(s->argument, "RE"))
+		return is_expression(value) ? NULL : "must be a POSIX extended regular expression:";
 	return NULL;
+}
+
+/* The same for what the environment brought. Empty is as good as not set. 0 or -1 after saying so. */
+static int check_environment(void)
+{
+	for (size_t i = 0; i < KBN_ENV_N; i++) {
+		const struct setting *s = &settings[i];
+		const char *value = getenv(s->variable), *why;
+
+		why = value && *value ? check_value(s, value) : NULL;
+		if (why) {
+			fprintf(stderr, "kbn run: %s %s %s, not \"%s\"\n", s->variable, why,
+				s->argument, value);
+			return -1;
+		}
+	}
+	return 0;
 }
 
 /*
@@ -144,6 +226,8 @@ static int parse(int argc, char **argv)
 		}
 		setenv(s->variable, value, 1);
 	}
+	if (check_environment() < 0)
+		return -1;
 	if (i >= argc) {
 		fprintf(stderr, "kbn run: no program given (usage: kbn run [options] -- APP...)\n");
 		return -1;
@@ -335,134 +419,6 @@ static int find_library(char path[PATH_MAX])
 	return -1;
 }
 
-/* How long the leading sanitizer runtimes in a preload list are: they insist on being first. */
-static size_t sanitizers_first(const char *list)
-{
-	static const char *const runtimes[] = {"libasan", "libtsan", "liblsan", "libubsan",
-					       "libclang_rt."};
-	size_t used = 0;
-
-	for (;;) {
-		size_t n = strcspn(list + used, " :");
-		const char *item = list + used, *base = item;
-		bool is_runtime = false;
-
-		for (size_t i = 0; i < n; i++)
-			if (item[i] == '/')
-				base = item + i + 1;
-		for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-			is_runtime |= n && !strncmp(base, runtimes[i], strlen(runtimes[i]));
-		if (!is_runtime)
-			return used;
-		used += n;
-		used += strspn(list + used, " :");
-		if (!list[used])
-			return used;
-	}
-}
-
-/* Put `library` in front of LD_PRELOAD, behind sanitizers; what is there stays. 0 or -1. */
-static int set_preload(const char *library)
-{
-	const char *old = getenv("LD_PRELOAD");
-	char *list;
-	size_t head;
-	int rc;
-
-	if (!old || !*old)
-		return setenv("LD_PRELOAD", library, 1);
-	head = sanitizers_first(old);
-	if (asprintf(&list, "%.*s%s%s%s%s", (int)head, old,
-		     head && !strchr(" :", old[head - 1]) ? ":" : "", library, old[head] ? ":" : "",
-		     old + head) < 0)
-		return -1;
-	rc = setenv("LD_PRELOAD", list, 1);
-	free(list);
-	return rc;
-}
-
-static volatile sig_atomic_t child_pid;
-static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-#define FORWARDED (sizeof(forwarded) / sizeof(forwarded[0]))
-
-/* What the terminal sends reaches the whole foreground group: only what a process sent us is passed on. */
-static void forward(int sig, siginfo_t *info, void *context)
-{
-	int saved = errno;
-
-	(void)context;
-	if (child_pid > 0 && info->si_code <= 0)
-		kill(child_pid, sig);
-	errno = saved;
-}
-
-static void forward_signals(struct sigaction old[FORWARDED])
-{
-	struct sigaction sa = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
-
-	for (size_t i = 0; i < FORWARDED; i++) {
-		sigaction(forwarded[i], NULL, &old[i]);
-		if (old[i].sa_handler != SIG_IGN) /* nohup: stays ignored */
-			sigaction(forwarded[i], &sa, NULL);
-	}
-}
-
-static void restore_signals(const struct sigaction old[FORWARDED])
-{
-	for (size_t i = 0; i < FORWARDED; i++)
-		sigaction(forwarded[i], &old[i], NULL);
-}
-
-/* Start argv with the library preloaded. The status of waitpid, or -1 when it could not be started; *code is then ours. */
-static int run_program(char **argv, const char *library, int *code)
-{
-	struct sigaction old[FORWARDED];
-	sigset_t all, mask;
-	int tell[2], status = 0, failed = 0;
-	pid_t pid;
-
-	*code = EXIT_CANNOT_EXEC;
-	if (pipe2(tell, O_CLOEXEC))
-		return -1;
-	fflush(NULL);
-	/* no signal may come between fork and the moment we know whom to pass it on to */
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &mask);
-	forward_signals(old);
-	pid = fork();
-	if (pid == 0) {
-		restore_signals(old);
-		sigprocmask(SIG_SETMASK, &mask, NULL);
-		if (set_preload(library) == 0)
-			execvp(argv[0], argv);
-		failed = errno;
-		if (write(tell[1], &failed, sizeof(failed)) < 0) {
-			/* nobody to tell: the exit status below has to do */
-		}
-		_exit(failed == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC);
-	}
-	child_pid = pid;
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	close(tell[1]);
-	if (pid < 0) {
-		failed = errno;
-	} else {
-		if (read(tell[0], &failed, sizeof(failed)) != (ssize_t)sizeof(failed))
-			failed = 0;
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	child_pid = 0;
-	restore_signals(old);
-	close(tell[0]);
-	if (failed) {
-		fprintf(stderr, "kbn run: cannot run %s: %s\n", argv[0], strerror(failed));
-		*code = failed == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
-		return -1;
-	}
-	return status;
-}
-
 /* ---- the report ---- */
 
 /* In a process of its own; what it returns does not matter to the program's status. */
@@ -534,7 +490,7 @@ int cmd_run(int argc, char **argv)
 	setenv("KBN_OUT", out.template, 1);
 	setenv("KBN_DEFER", "1", 1);
 
-	status = run_program(argv + first, library, &code);
+	status = run_child(argv + first, library, &code);
 	if (status >= 0)
 		code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	if (!out.complete) {

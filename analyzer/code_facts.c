@@ -95,6 +95,7 @@ void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struc
 	code->spill_instructions = function->has_annotations ? (int)function->spills : -1;
 	code->barriers = (int)function->barriers;
 	code->debug_build = f->code.cubin.is_debug;
+	code->uses_syscalls = function->uses_syscalls;
 	code->reconstructed_by = f->code.by;
 	/* Code that was compiled again may differ in details without being wrong. */
 	if (!f->code.is_reconstructed &&

@@ -18,6 +18,7 @@
 enum {
 	INFO_MAX_THREADS = 0x05,
 	INFO_PARAM_CBANK = 0x0a,
+	INFO_EXTERNS = 0x0f,
 	INFO_REQNTID = 0x10,
 	INFO_FRAME_SIZE = 0x11,
 	INFO_MIN_STACK_SIZE = 0x12,
@@ -31,6 +32,7 @@ enum {
 	INFO_CTA_PER_CLUSTER = 0x3d,
 	INFO_EXPLICIT_CLUSTER = 0x3e,
 	INFO_KPARAM_V2 = 0x45,
+	INFO_SYSCALL_OFFSETS = 0x46,
 	INFO_NUM_BARRIERS = 0x4c,
 	INFO_ANNOTATIONS = 0x55,
 	COMPAT_ARCH_SPECIFIC = 0x09, /* in .nv.compat */
@@ -289,6 +291,11 @@ static int read_function_info(struct reader *r, uint32_t function, const struct 
 			f->barriers = i.format == 2 ? i.value & 0xff : i.value;
 			break;
 		case INFO_CBANK_PARAM_SIZE: f->param_bytes = i.value; break;
+		/* a linked cubin has no other symbol without a definition than those of the driver */
+		case INFO_EXTERNS:
+			f->uses_syscalls |= !r->c->is_relocatable && i.payload.bytes > 0;
+			break;
+		case INFO_SYSCALL_OFFSETS: f->uses_syscalls |= i.payload.bytes > 0; break;
 		case INFO_EXITS: f->exits = i.payload; break;
 		case INFO_BRANCH_TARGETS:
 			if (!f->branch_targets.bytes)

@@ -35,12 +35,13 @@ struct cubin_function {
 	uint32_t stack_bytes;       /* with all it calls, as far as known */
 	uint32_t local_bytes;       /* local data outside the stack; normally 0 */
 	uint32_t barriers;          /* named barriers */
-	uint32_t max_threads[3];    /* __launch_bounds__; 0,0,0 = none */
-	uint32_t block[3];          /* block size demanded by reqntid; 0,0,0 = none */
-	uint32_t cluster[3];        /* compiled-in cluster shape; 0,0,0 = none */
-	bool needs_cluster;         /* must be launched as a cluster (of any size) */
-	uint32_t const0_bytes;      /* size of constant bank 0 */
-	uint32_t param_base;        /* offset of the parameters in constant bank 0 */
+	bool uses_syscalls;      /* itself calls into the driver's code: assert, printf, malloc */
+	uint32_t max_threads[3]; /* __launch_bounds__; 0,0,0 = none */
+	uint32_t block[3];       /* block size demanded by reqntid; 0,0,0 = none */
+	uint32_t cluster[3];     /* compiled-in cluster shape; 0,0,0 = none */
+	bool needs_cluster;      /* must be launched as a cluster (of any size) */
+	uint32_t const0_bytes;   /* size of constant bank 0 */
+	uint32_t param_base;     /* offset of the parameters in constant bank 0 */
 	uint32_t param_bytes;
 	struct cubin_param *params; /* by ordinal */
 	size_t params_n;

@@ -27,6 +27,7 @@ struct metric_resources {
 	int registers;           /* as compiled */
 	int registers_allocated; /* as a thread gets them: at least those compiled */
 	int static_smem_bytes, local_bytes, spill_instructions;
+	int uses_syscalls; /* calls the driver's device code (assert, printf, malloc): 0, 1, -1 = not known */
 };
 
 /* A statement with a stable id: KBN-R... reason, KBN-T... trap, KBN-N... note. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "count.h"
 #include "text.h"
 
 #define SHORT_KERNEL_US     10.0 /* below it the launch itself may be what costs */
@@ -49,18 +50,14 @@ static int build_device(struct model_device *d, const struct session_device *s,
 
 /* ---------------------------------------------------------------- kernels */
 
-static uint64_t blocks_of(const uint32_t v[3])
-{
-	return (uint64_t)v[0] * v[1] * v[2];
-}
-
 static int cluster_blocks(const struct session_shape *s)
 {
 	const int *c = s->kernel->cluster;
+	const uint32_t compiled[3] = {(uint32_t)c[0], (uint32_t)c[1], (uint32_t)c[2]};
 
-	if (blocks_of(s->cluster))
-		return (int)blocks_of(s->cluster);
-	return c[0] > 0 && c[1] > 0 && c[2] > 0 ? c[0] * c[1] * c[2] : 0;
+	if (count_volume(s->cluster))
+		return count_int(count_volume(s->cluster));
+	return c[0] > 0 && c[1] > 0 && c[2] > 0 ? count_int(count_volume(compiled)) : 0;
 }
 
 /* The driver's word first: it describes the code that ran. */
@@ -74,14 +71,15 @@ static void build_occupancy(struct model_kernel *k, const struct model_device *d
 	const struct session_shape *s = k->shape;
 	struct occupancy_input in = {
 		.registers = k->resources.registers,
-		.block_threads = (int)blocks_of(s->block),
+		.uses_syscalls = k->code.uses_syscalls == 1,
+		.block_threads = count_int(count_volume(s->block)),
 		.static_smem_bytes = k->resources.static_smem_bytes,
 		.dyn_smem_bytes = s->dyn_smem_bytes,
 		.barriers = k->code.barriers,
 		.cluster_blocks = cluster_blocks(s),
 		.carveout = s->kernel->carveout,
-		.grid_blocks = blocks_of(s->grid),
-		.sm_count = s->green_sm_count ? (int)s->green_sm_count : d->hw.sm_count,
+		.grid_blocks = count_volume(s->grid),
+		.sm_count = s->green_sm_count ? count_int(s->green_sm_count) : d->hw.sm_count,
 	};
 
 	if (!d->hw.arch_known || s->overflow || in.block_threads == 0)
@@ -94,8 +92,8 @@ static void build_occupancy(struct model_kernel *k, const struct model_device *d
 static const char *few_blocks(struct arena *a, const struct model_kernel *k,
 			      const struct model_device *d)
 {
-	uint64_t blocks = blocks_of(k->shape->grid);
-	int sms = k->shape->green_sm_count ? (int)k->shape->green_sm_count : d->hw.sm_count;
+	uint64_t blocks = count_volume(k->shape->grid);
+	int sms = k->shape->green_sm_count ? count_int(k->shape->green_sm_count) : d->hw.sm_count;
 
 	if (blocks < (uint64_t)sms)
 		return text_format(a, "%llu block%s for %d SMs: %d SMs never work",
@@ -185,17 +183,20 @@ static void build_kernel(struct model_kernel *k, const struct session_shape *s,
 	const struct session_kernel *f = s->kernel;
 
 	k->shape = s;
-	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
+	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
 	if (code_fn)
 		code_fn(code_ctx, f, d->hw.arch.sm, &k->code);
 	k->resources.registers = driver_or_code(f->registers, k->code.registers);
 	k->resources.registers_allocated =
-		d->hw.arch_known ? occupancy_registers(&d->hw.arch, k->resources.registers) : -1;
+		d->hw.arch_known ? occupancy_registers(&d->hw.arch, k->resources.registers,
+						       k->code.uses_syscalls == 1)
+				 : -1;
 	k->resources.static_smem_bytes =
 		driver_or_code(f->static_smem_bytes, k->code.static_smem_bytes);
 	k->resources.local_bytes = driver_or_code(f->local_bytes, k->code.local_bytes);
 	k->resources.spill_instructions = k->code.spill_instructions;
-	k->launches = s->sampled_out + s->untimeable + s->bracketed;
+	k->resources.uses_syscalls = k->code.uses_syscalls;
+	k->launches = count_sum(count_sum(s->sampled_out, s->untimeable), s->bracketed);
 	model_times(&k->times, &s->times, &d->bias, k->launches);
 	build_occupancy(k, d);
 	build_verdict(k, d, a);
@@ -297,14 +298,16 @@ static void build_timing(struct model *m, const struct session *s)
 	t->bias_us = t->uncertainty_us = NAN;
 	for (size_t i = 0; on && i < s->devices_n; i++) {
 		const struct event_bias *b = &m->devices[i].bias;
-		double bias = (gated ? b->gated_ns : b->plain_ns) / 1e3;
+		double bias = (gated ? b->gated_ns : b->plain_ns) / 1e3,
+		       uncertainty = gated ? b->gated_uncertainty_ns
+					   : event_bias_plain_uncertainty(b);
 
 		if (i > 0 && bias != t->bias_us) {
 			t->bias_us = t->uncertainty_us = NAN;
 			break;
 		}
 		t->bias_us = bias;
-		t->uncertainty_us = (gated ? b->gated_uncertainty_ns : b->plain_ns) / 1e3;
+		t->uncertainty_us = uncertainty / 1e3;
 	}
 }
 

@@ -20,7 +20,8 @@ struct model_device {
 
 /* What the stored code says of one kernel; -1 = not known. */
 struct model_code {
-	int registers, static_smem_bytes, local_bytes, spill_instructions, barriers, debug_build;
+	int registers, static_smem_bytes, local_bytes, spill_instructions, barriers, debug_build,
+		uses_syscalls;
 	const char *
 		mismatch; /* how the stored code differs from what the driver ran, NULL = it does not */
 	const char *why; /* why nothing is known of the code, NULL = it is, or was never stored */
@@ -75,7 +76,8 @@ int model_build(struct model *m, const struct session *s, const struct calibrati
 
 /*
  * Times of one shape. `ran` = launches that ran. The rule: launches 0 to 2 are warm-up and stand apart;
- * mean, median, p90, min, max are of the others. A gated time loses gated_ns, a plain one plain_ns.
+ * mean, median, p90, min, max are of the others. A gated time loses gated_ns, a plain
+ * one event_bias_plain of it.
  * Median and p90 come from the sketch by interpolation within a bucket, bounded by min and max, or
  * from the early samples when there is no sketch. total = what was timed + mean * what was not.
  * A time that is not positive after the bias is below the resolution and stays unknown.

@@ -11,10 +11,11 @@
 
 static const char below_resolution[] = "below the resolution of the event pair";
 
-/* Good samples by kind, and the bias of their mixture. */
+/* Good samples by kind: steady ones, or warm-up where there is nothing else. */
 struct mixture {
-	double gated, plain; /* steady samples, not warm-up */
-	double bias_ns, uncertainty_ns;
+	const struct event_bias *bias;
+	double gated, plain;
+	double uncertainty_ns;
 };
 
 static bool is_plain(const struct kbn_early *s)
@@ -29,21 +30,25 @@ static bool is_warmup(const struct kbn_early *s)
 
 static double unbiased_ns(const struct kbn_early *s, const struct event_bias *b)
 {
-	return (double)s->ns - (is_plain(s) ? b->plain_ns : b->gated_ns);
+	double raw = (double)s->ns;
+
+	return raw - (is_plain(s) ? event_bias_plain(b, raw) : b->gated_ns);
 }
 
-/* The true time of a plain pair lies between elapsed - host time and elapsed. */
+/*
+ * Where the host stayed short enough between the records, but the stream may have been idle, the
+ * true time lies anywhere between elapsed - host time and elapsed.
+ */
 static double plain_uncertainty(const struct session_times *t, const struct event_bias *b)
 {
 	double slack = t->plain ? (double)t->slack_ns / (double)t->plain : 0;
 
-	return fmax(b->plain_ns, slack - b->plain_ns);
+	return fmax(event_bias_plain_uncertainty(b), slack - b->plain_ns);
 }
 
 static struct mixture mix(const struct session_times *t, const struct event_bias *b)
 {
-	struct mixture m = {(double)t->gated, (double)t->plain, 0, 0};
-	double share;
+	struct mixture m = {b, (double)t->gated, (double)t->plain, b->gated_uncertainty_ns};
 
 	for (size_t i = 0; i < t->early_n; i++)
 		if (is_warmup(&t->early[i]))
@@ -54,12 +59,22 @@ static struct mixture mix(const struct session_times *t, const struct event_bias
 		m.gated = (double)t->gated;
 		m.plain = (double)t->plain;
 	}
-	share = m.gated + m.plain > 0 ? m.gated / (m.gated + m.plain) : 1;
-	m.bias_ns = share * b->gated_ns + (1 - share) * b->plain_ns;
-	m.uncertainty_ns = share * b->gated_uncertainty_ns;
-	if (share < 1)
-		m.uncertainty_ns = fmax(m.uncertainty_ns, plain_uncertainty(t, b));
+	if (m.plain > 0)
+		m.uncertainty_ns = plain_uncertainty(t, b);
 	return m;
+}
+
+/* Sum, extremes and sketch do not tell gated samples from plain ones: each stands for the mixture. */
+static double mixture_bias(const struct mixture *m, double raw_ns)
+{
+	double share = m->gated + m->plain > 0 ? m->gated / (m->gated + m->plain) : 1;
+
+	return share * m->bias->gated_ns + (1 - share) * event_bias_plain(m->bias, raw_ns);
+}
+
+static double unbiased_mixed(const struct mixture *m, double raw_ns)
+{
+	return raw_ns - mixture_bias(m, raw_ns);
 }
 
 static int by_value(const void *a, const void *b)
@@ -186,14 +201,16 @@ static double bounded(double v, double low, double high)
 }
 
 static void from_sketch(struct metric_times *out, const struct session_times *t, double total,
-			double bias)
+			const struct mixture *m)
 {
 	double low = (double)t->min_ns, high = (double)t->max_ns;
+	double median = bounded(sketch_quantile(t->sketch, total, 0.5), low, high),
+	       p90 = bounded(sketch_quantile(t->sketch, total, 0.9), low, high);
 
-	out->median =
-		us_or_unknown(bounded(sketch_quantile(t->sketch, total, 0.5), low, high) - bias);
-	out->p90 = us_or_unknown(bounded(sketch_quantile(t->sketch, total, 0.9), low, high) - bias);
+	out->median = us_or_unknown(unbiased_mixed(m, median));
+	out->p90 = us_or_unknown(unbiased_mixed(m, p90));
 	out->from_sketch = true;
+	out->uncertainty = SKETCH_ERROR * median / 1e3;
 }
 
 static double sketch_total(const struct session_times *t)
@@ -271,10 +288,10 @@ void model_times(struct metric_times *out, const struct session_times *t,
 	samples = (double)t->samples;
 	timed_ns = early.warm_sum;
 	if (t->samples > 0) {
-		mean_ns = (double)t->sum_ns / samples - m.bias_ns;
+		mean_ns = unbiased_mixed(&m, (double)t->sum_ns / samples);
 		timed_ns += mean_ns * samples;
 		if (in_sketch > 0) {
-			from_sketch(out, t, in_sketch, m.bias_ns);
+			from_sketch(out, t, in_sketch, &m);
 			spread_ns = sketch_spread(t->sketch, in_sketch);
 		} else {
 			if (early.steady_n)
@@ -282,8 +299,8 @@ void model_times(struct metric_times *out, const struct session_times *t,
 			spread_ns = spread(early.steady, early.steady_n);
 		}
 		out->mean = us_or_unknown(mean_ns);
-		out->min = us_or_unknown((double)t->min_ns - m.bias_ns);
-		out->max = us_or_unknown((double)t->max_ns - m.bias_ns);
+		out->min = us_or_unknown(unbiased_mixed(&m, (double)t->min_ns));
+		out->max = us_or_unknown(unbiased_mixed(&m, (double)t->max_ns));
 	} else if (early.warm_n) {
 		out->warmup_only = true;
 		from_values(out, early.warm, early.warm_n);
@@ -296,9 +313,9 @@ void model_times(struct metric_times *out, const struct session_times *t,
 		free(early.steady);
 		return;
 	}
-	out->uncertainty = m.uncertainty_ns / 1e3;
-	if (out->from_sketch && !isnan(out->median))
-		out->uncertainty += SKETCH_ERROR * (out->median + m.bias_ns / 1e3);
+	if (isnan(out->uncertainty) || isnan(out->median))
+		out->uncertainty = 0;
+	out->uncertainty += m.uncertainty_ns / 1e3;
 	out->why = isnan(out->median) ? below_resolution : NULL;
 	set_total(out, timed_ns, out->timed, ran, mean_ns, spread_ns, samples, m.uncertainty_ns,
 		  by);

@@ -26,7 +26,7 @@ static int64_t round_up(int64_t x, int64_t unit)
 
 static int block_warps(const struct occupancy_input *in)
 {
-	return (in->block_threads + WARP_THREADS - 1) / WARP_THREADS;
+	return in->block_threads / WARP_THREADS + (in->block_threads % WARP_THREADS > 0);
 }
 
 static int limit_warps(const struct arch *a, const struct occupancy_input *in)
@@ -35,18 +35,24 @@ static int limit_warps(const struct arch *a, const struct occupancy_input *in)
 }
 
 /*
- * sm_90 gives every thread at least 16, which cuda_occupancy.h does not know: see the source in
- * arch.def. It never decides alone, as 16 registers leave room for all warps; only the limit by
- * registers shows it.
+ * sm_90 gives every thread at least 16, and 32 where the kernel calls into the driver's code, whose
+ * needs the compiler does not count. cuda_occupancy.h does not know that: see the source in arch.def.
+ * It never decides alone, as 32 registers leave room for all warps; only the limit by registers
+ * shows it.
  */
-int occupancy_registers(const struct arch *a, int registers)
+int occupancy_registers(const struct arch *a, int registers, bool uses_syscalls)
 {
-	return registers > 0 && registers < a->registers_least ? a->registers_least : registers;
+	int least = uses_syscalls && a->registers_least_syscalls > a->registers_least
+			    ? a->registers_least_syscalls
+			    : a->registers_least;
+
+	return registers > 0 && registers < least ? least : registers;
 }
 
-static int registers_per_warp(const struct arch *a, int registers)
+static int registers_per_warp(const struct arch *a, const struct occupancy_input *in)
 {
-	return (int)round_up((int64_t)occupancy_registers(a, registers) * WARP_THREADS,
+	return (int)round_up((int64_t)occupancy_registers(a, in->registers, in->uses_syscalls) *
+				     WARP_THREADS,
 			     a->register_granularity);
 }
 
@@ -60,7 +66,7 @@ static int limit_registers(const struct arch *a, const struct occupancy_input *i
 		return OCCUPANCY_NO_LIMIT;
 	if (in->registers > a->registers_per_thread)
 		return 0;
-	per_warp = registers_per_warp(a, in->registers);
+	per_warp = registers_per_warp(a, in);
 	/* The launch check counts the block as if it filled all partitions evenly. */
 	if ((int64_t)per_warp * round_up(warps, a->warp_granularity) > a->registers_per_block)
 		return 0;
@@ -199,9 +205,9 @@ void occupancy_compute(struct occupancy *o, const struct arch *a, const struct o
 	o->limits[LIMIT_BLOCKS] = a->blocks_per_sm;
 	o->limits[LIMIT_BARRIERS] = limit_barriers(a, in);
 	o->limits[LIMIT_CLUSTER] = OCCUPANCY_NO_LIMIT;
-	o->registers_per_block =
-		in->registers < 0 ? OCCUPANCY_UNKNOWN
-				  : registers_per_warp(a, in->registers) * o->warps_per_block;
+	o->registers_per_block = OCCUPANCY_UNKNOWN;
+	if (in->registers >= 0 && in->registers <= a->registers_per_thread)
+		o->registers_per_block = (int64_t)registers_per_warp(a, in) * o->warps_per_block;
 	o->smem_per_block = smem_allocated(a, bytes);
 	o->smem_per_sm = smem_capacity(a, in, o->smem_per_block);
 	choose_limiter(o);

@@ -15,7 +15,8 @@
 #define OCCUPANCY_UNKNOWN  (-1)
 
 struct occupancy_input {
-	int registers; /* per thread; 0 = none, -1 = not known */
+	int registers;      /* per thread; 0 = none, -1 = not known */
+	bool uses_syscalls; /* the kernel calls into the driver's code (assert, printf, malloc) */
 	int block_threads;
 	int64_t static_smem_bytes, dyn_smem_bytes; /* static -1 = not known */
 	int barriers;              /* named barriers per block, 0 = none, -1 = not known */
@@ -44,9 +45,9 @@ struct occupancy {
 	int blocks_per_sm; /* 0 = cannot launch, -1 = not known */
 	int warps_per_block, warps_per_sm, max_warps_per_sm;
 	int max_blocks_per_sm;
-	int registers_per_block; /* as allocated */
-	int64_t smem_per_block;  /* as allocated, with the reserve */
-	int64_t smem_per_sm;     /* the carveout in force */
+	int64_t registers_per_block; /* as allocated; -1 also when a thread cannot have so many */
+	int64_t smem_per_block;      /* as allocated, with the reserve */
+	int64_t smem_per_sm;         /* the carveout in force */
 	int registers_per_sm;
 	double pct; /* of the SM's warps; NaN = not known, as below */
 	double waves, tail_waste_pct, last_wave_pct;
@@ -68,8 +69,11 @@ struct occupancy {
  */
 void occupancy_compute(struct occupancy *o, const struct arch *a, const struct occupancy_input *in);
 
-/* Registers that a thread of a kernel compiled for `registers` gets; 0 and -1 (none, not known) stay. */
-int occupancy_registers(const struct arch *a, int registers);
+/*
+ * Registers that a thread of a kernel compiled for `registers` gets; 0 and -1 (none, not known) stay.
+ * `uses_syscalls` as in struct occupancy_input.
+ */
+int occupancy_registers(const struct arch *a, int registers, bool uses_syscalls);
 
 #define SMEM_CLIFF_STEPS 3
 

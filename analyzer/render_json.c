@@ -242,6 +242,7 @@ static json_t *resources(const struct metric_resources *r)
 	put(o, "static_smem_bytes", count(r->static_smem_bytes));
 	put(o, "local_bytes", count(r->local_bytes));
 	put(o, "spill_instructions", count(r->spill_instructions));
+	put(o, "uses_syscalls", tristate(r->uses_syscalls));
 	return o;
 }
 

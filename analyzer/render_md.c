@@ -202,7 +202,7 @@ static void kernel_table(const struct report *r, FILE *out)
 		fprintf(out, "| %zu | %s | %s | %s | %s |", i + 1,
 			isnan(k->share_pct) ? "-" : show_pct(a, k->share_pct),
 			text_us(b, k->times.total.value), text_us(c, k->times.median),
-			text_count(d, k->launches + k->graph_node_launches));
+			text_count(d, count_sum(k->launches, k->graph_node_launches)));
 		fprintf(out, " %s | %s | %s | %s | ",
 			o && !isnan(o->pct) ? show_pct(a, o->pct) : "-",
 			o && o->limiter >= 0 ? occupancy_limit_names[o->limiter] : "-",
@@ -238,7 +238,7 @@ static void baseline(const struct report_kernel *k, FILE *out)
 			k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
 			k->cooperative ? ", cooperative" : "",
 			k->pdl ? ", programmatic dependent launch" : "");
-	if (k->cluster[0] * k->cluster[1] * k->cluster[2] > 1)
+	if (count_volume(k->cluster) > 1)
 		fprintf(out, "- cluster: %u x %u x %u\n", k->cluster[0], k->cluster[1],
 			k->cluster[2]);
 	quantity("total", &t->total, show_us, out);

@@ -152,7 +152,7 @@ static void row(const struct report_kernel *k, size_t name_columns, FILE *out)
 	char total[TEXT_NUMBER], median[TEXT_NUMBER], launches[TEXT_NUMBER], waves[TEXT_NUMBER],
 		share[TEXT_NUMBER], occ[TEXT_NUMBER], label[RENDER_LABEL];
 	const struct occupancy *o = k->occupancy_known ? &k->occupancy : NULL;
-	uint64_t n = k->launches + k->graph_node_launches;
+	uint64_t n = count_sum(k->launches, k->graph_node_launches);
 
 	if (isnan(k->share_pct))
 		snprintf(share, sizeof(share), "-");

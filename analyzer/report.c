@@ -113,8 +113,8 @@ static void build_accounting(struct report_accounting *a, const struct session *
 	for (size_t i = 0; i < s->runs_n; i++) {
 		const struct session_run *r = &s->runs[i];
 
-		a->launches_seen += r->seen;
-#define SUM(key) a->key += r->key
+		a->launches_seen = count_sum(a->launches_seen, r->seen);
+#define SUM(key) a->key = count_sum(a->key, r->key)
 		SUM(timed);
 		SUM(sampled_out);
 		SUM(untimeable);

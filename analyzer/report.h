@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "arch.h"
+#include "count.h"
 #include "err.h"
 #include "metrics.h"
 #include "occupancy.h"

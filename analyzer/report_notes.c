@@ -98,8 +98,8 @@ static void notes_of_runs(struct builder *b)
 
 		killed += r->end == SESSION_END_KILLED;
 		running += r->end == SESSION_END_RUNNING;
-		log_dropped += r->log_dropped;
-		unfinished += r->unfinished;
+		log_dropped = count_sum(log_dropped, r->log_dropped);
+		unfinished = count_sum(unfinished, r->unfinished);
 	}
 	if (running)
 		NOTE(b, "KBN-N020",
@@ -125,9 +125,12 @@ static void notes_of_runs(struct builder *b)
 static void note_of_identity(struct builder *b)
 {
 	const struct report_accounting *a = &b->r->accounting;
-	uint64_t sum = a->timed + a->sampled_out + a->untimeable + a->captured + a->failed +
-		       a->unfinished + a->filtered + a->dropped;
+	const uint64_t bins[] = {a->timed,  a->sampled_out, a->untimeable, a->captured,
+				 a->failed, a->unfinished,  a->filtered,   a->dropped};
+	uint64_t sum = 0;
 
+	for (size_t i = 0; i < sizeof(bins) / sizeof(*bins); i++)
+		sum = count_sum(sum, bins[i]);
 	if (sum != a->launches_seen)
 		NOTE(b, "KBN-N025", "accounting does not add up: %llu launches seen, %llu in bins",
 		     (unsigned long long)a->launches_seen, (unsigned long long)sum);

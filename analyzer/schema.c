@@ -75,8 +75,8 @@
 	"pdl:bool},launches:int,graph_node_launches:int,time_us:" TIMES                                                                   \
 	",problem:{kind:str,dims:{*:num}}?,"                                                                                              \
 	"effective_gflops:Q,effective_gbps:Q,resources:{registers:int?,registers_allocated:int?,static_smem_bytes:int?,local_bytes:int?," \
-	"spill_instructions:int?},occupancy:" OCCUPANCY ",smem_cliff:" SMEM_CLIFF ",sass:" SASS                                           \
-	",work:" WORK ","                                                                                                                 \
+	"spill_instructions:int?,uses_syscalls:bool?},occupancy:" OCCUPANCY                                                               \
+	",smem_cliff:" SMEM_CLIFF ",sass:" SASS ",work:" WORK ","                                                                         \
 	"memory:" MEMORY ",sites:[" SITE "],stalls:" STALLS                                                                               \
 	",ipc:Q,pipes:{fma:Q,alu:Q,fp64:Q,xu:Q,lsu:Q,tensor:Q},"                                                                          \
 	"timeline:[{t_pct:num,sm_active_pct:Q,dram_pct:Q}]?,roofline:" ROOFLINE                                                           \

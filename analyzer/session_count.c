@@ -116,7 +116,7 @@ static bool has_plausible_times(const struct kbn_slot *s)
 {
 	__extension__ typedef unsigned __int128 wide;
 
-	if (s->samples > join_sum(s->gated, s->plain))
+	if (s->samples > count_sum(s->gated, s->plain))
 		return false;
 	return !s->samples ||
 	       (s->min_ns <= s->max_ns && (wide)s->min_ns * s->samples <= s->sum_ns &&
@@ -160,7 +160,7 @@ static int add_sketch(struct join_process *p, struct session_times *t, const str
 			sketch_add(sketch, i, counts[i]);
 		return 0;
 	}
-	t->sketchless = join_sum(t->sketchless, s->samples - early_samples(s, early_n));
+	t->sketchless = count_sum(t->sketchless, s->samples - early_samples(s, early_n));
 	return 0;
 }
 
@@ -175,11 +175,11 @@ static int add_times(struct join_process *p, struct session_times *t, const stru
 	uint32_t early_n = s->early_count < KBN_EARLY ? s->early_count : KBN_EARLY;
 	bool had_samples = t->samples > 0;
 
-	t->gated = join_sum(t->gated, s->gated);
-	t->plain = join_sum(t->plain, s->plain);
-	t->starved = join_sum(t->starved, s->starved);
-	t->lost = join_sum(t->lost, s->lost);
-	t->slack_ns = join_sum(t->slack_ns, s->slack_ns);
+	t->gated = count_sum(t->gated, s->gated);
+	t->plain = count_sum(t->plain, s->plain);
+	t->starved = count_sum(t->starved, s->starved);
+	t->lost = count_sum(t->lost, s->lost);
+	t->slack_ns = count_sum(t->slack_ns, s->slack_ns);
 	for (uint32_t i = 0; i < early_n; i++) {
 		struct join_early *early = is_graph ? vec_add(&j->graph_early) : vec_add(&j->early);
 
@@ -194,8 +194,8 @@ static int add_times(struct join_process *p, struct session_times *t, const stru
 	}
 	if (!s->samples)
 		return 0;
-	t->samples = join_sum(t->samples, s->samples);
-	t->sum_ns = join_sum(t->sum_ns, s->sum_ns);
+	t->samples = count_sum(t->samples, s->samples);
+	t->sum_ns = count_sum(t->sum_ns, s->sum_ns);
 	if (!had_samples || s->min_ns < t->min_ns)
 		t->min_ns = s->min_ns;
 	if (s->max_ns > t->max_ns)
@@ -211,7 +211,8 @@ static int add_launch_slot(struct join_process *p, const struct trace_slot *slot
 	struct session_run *run = &j->runs.at[p->run];
 	const struct kbn_slot *s = &slot->launch;
 	struct join_shape_key key = shape_key(p, s->kernel, s->context, s->flags);
-	uint64_t resolved = join_sum(join_sum(s->gated, s->plain), join_sum(s->starved, s->lost)),
+	uint64_t resolved =
+			 count_sum(count_sum(s->gated, s->plain), count_sum(s->starved, s->lost)),
 		 bracketed;
 	struct session_shape *shape;
 	uint32_t index;
@@ -229,24 +230,24 @@ static int add_launch_slot(struct join_process *p, const struct trace_slot *slot
 	/* The drain thread may resolve a pair before the launching thread has counted it. */
 	bracketed = s->bracketed > resolved ? s->bracketed : resolved;
 	shape = &j->shapes.at[index].s;
-	shape->sampled_out = join_sum(shape->sampled_out, s->sampled_out);
-	shape->untimeable = join_sum(shape->untimeable, s->untimeable);
-	shape->bracketed = join_sum(shape->bracketed, bracketed);
-	shape->captured = join_sum(shape->captured, s->captured);
-	shape->failed = join_sum(shape->failed, s->failed);
+	shape->sampled_out = count_sum(shape->sampled_out, s->sampled_out);
+	shape->untimeable = count_sum(shape->untimeable, s->untimeable);
+	shape->bracketed = count_sum(shape->bracketed, bracketed);
+	shape->captured = count_sum(shape->captured, s->captured);
+	shape->failed = count_sum(shape->failed, s->failed);
 
-	run->timed = join_sum(run->timed, join_sum(s->gated, s->plain));
-	run->sampled_out = join_sum(run->sampled_out, s->sampled_out);
-	run->untimeable =
-		join_sum(run->untimeable, join_sum(s->untimeable, join_sum(s->starved, s->lost)));
-	run->captured = join_sum(run->captured, s->captured);
-	run->failed = join_sum(run->failed, s->failed);
-	run->unfinished = join_sum(run->unfinished, bracketed - resolved);
+	run->timed = count_sum(run->timed, count_sum(s->gated, s->plain));
+	run->sampled_out = count_sum(run->sampled_out, s->sampled_out);
+	run->untimeable = count_sum(run->untimeable,
+				    count_sum(s->untimeable, count_sum(s->starved, s->lost)));
+	run->captured = count_sum(run->captured, s->captured);
+	run->failed = count_sum(run->failed, s->failed);
+	run->unfinished = count_sum(run->unfinished, bracketed - resolved);
 	if (s->flags & KBN_SLOT_OVERFLOW)
-		run->overflow = join_sum(run->overflow,
-					 join_sum(join_sum(join_sum(s->sampled_out, s->untimeable),
-							   join_sum(bracketed, s->captured)),
-						  s->failed));
+		run->overflow = count_sum(
+			run->overflow, count_sum(count_sum(count_sum(s->sampled_out, s->untimeable),
+							   count_sum(bracketed, s->captured)),
+						 s->failed));
 	return add_times(p, &shape->times, s, false, index, e);
 }
 
@@ -260,16 +261,9 @@ static int add_graph_slot(struct join_process *p, const struct kbn_slot *s, stru
 		return 0;
 	index = p->graphs.at[known].index;
 	g = &p->join->graphs.at[index];
-	g->launches = join_sum(g->launches,
-			       join_sum(join_sum(s->sampled_out, s->untimeable), s->bracketed));
+	g->launches = count_sum(g->launches,
+				count_sum(count_sum(s->sampled_out, s->untimeable), s->bracketed));
 	return add_times(p, &g->times, s, true, index, e);
-}
-
-static uint64_t times(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 /* Graph launches × nodes: what ran inside graphs, by shape. */
@@ -299,11 +293,11 @@ static int add_graph_nodes(struct join_process *p, struct err *e)
 				return no_memory(e);
 			shape_seen_in(&j->shapes.at[index], p->run);
 			j->shapes.at[index].s.graph_node_launches =
-				join_sum(j->shapes.at[index].s.graph_node_launches,
-					 times(launches, node.count));
+				count_sum(j->shapes.at[index].s.graph_node_launches,
+					  count_product(launches, node.count));
 			j->runs.at[p->run].graph_node_launches =
-				join_sum(j->runs.at[p->run].graph_node_launches,
-					 times(launches, node.count));
+				count_sum(j->runs.at[p->run].graph_node_launches,
+					  count_product(launches, node.count));
 		}
 	}
 	return 0;
@@ -380,12 +374,12 @@ static int add_all_params(struct join_process *p, struct err *e)
 static void add_thread(struct session_run *run, const struct kbn_thread_slot *t)
 {
 	run->threads++;
-	run->seen = join_sum(run->seen, t->seen);
-	run->filtered = join_sum(run->filtered, t->filtered);
-	run->dropped = join_sum(run->dropped, t->dropped);
-	run->graph_launches = join_sum(run->graph_launches, t->graph_launches);
-	run->copies = join_sum(run->copies, t->copies);
-	run->sets = join_sum(run->sets, t->sets);
+	run->seen = count_sum(run->seen, t->seen);
+	run->filtered = count_sum(run->filtered, t->filtered);
+	run->dropped = count_sum(run->dropped, t->dropped);
+	run->graph_launches = count_sum(run->graph_launches, t->graph_launches);
+	run->copies = count_sum(run->copies, t->copies);
+	run->sets = count_sum(run->sets, t->sets);
 }
 
 static uint64_t binned(const struct session_run *r)
@@ -395,7 +389,7 @@ static uint64_t binned(const struct session_run *r)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < sizeof(bins) / sizeof(bins[0]); i++)
-		n = join_sum(n, bins[i]);
+		n = count_sum(n, bins[i]);
 	return n;
 }
 
@@ -466,8 +460,8 @@ int join_counts(struct join_process *p, struct err *e)
 		if (trace_thread_again(&p->trace, threads.at[i], &t) == 0)
 			add_thread(run, &t);
 	}
-	run->dropped = join_sum(run->dropped, p->trace.counters.dropped);
-	run->seen = join_sum(run->seen, p->trace.counters.dropped);
+	run->dropped = count_sum(run->dropped, p->trace.counters.dropped);
+	run->seen = count_sum(run->seen, p->trace.counters.dropped);
 	if (add_graph_nodes(p, e) < 0 || add_all_params(p, e) < 0)
 		goto out;
 	rc = check_identity(p, run, e);

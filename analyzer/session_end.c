@@ -50,7 +50,7 @@ static bool is_alive(const struct trace *t)
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	asleep_ns = nanoseconds(&boot) - nanoseconds(&mono);
 	start_ns = ticks * (SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK));
-	return start_ns <= join_sum(t->head.start_mono_ns, asleep_ns + SECOND_NS);
+	return start_ns <= count_sum(t->head.start_mono_ns, asleep_ns + SECOND_NS);
 }
 
 /* For another host or container: somebody wrote to the files within the last seconds. */

@@ -7,6 +7,7 @@
 #define KBN_SESSION_JOIN_H
 
 #include "arena.h"
+#include "count.h"
 #include "keymap.h"
 #include "session.h"
 #include "trace_read.h"
@@ -126,11 +127,5 @@ int join_process(struct join *j, const char *dir, struct err *e);
 /* Add a note; -1 when memory has run out. `text` is copied. */
 int join_note(struct join *j, int note, int64_t value, uint64_t mono_ns, uint32_t run,
 	      const char *text, struct err *e);
-
-/* a + b, at most UINT64_MAX: counters from a damaged file must not wrap into small numbers. */
-static inline uint64_t join_sum(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 #endif

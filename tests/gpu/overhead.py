@@ -1,7 +1,7 @@
 """
-Section c: overhead, as the upper 95% bound of the median ratio over interleaved pairs. Small
-programs run afresh for each pair; the training step runs in long-lived processes that take turns,
-since starting PyTorch takes longer than what is measured.
+Section c: overhead, as the upper 95% bound of the median ratio over interleaved pairs. The GEMM
+program runs afresh for each pair; the launch-bound ones run in long-lived processes that take short
+turns: the machine's speed wanders by 10% within seconds, and a pair must be shorter than that.
 
 Both sides alike, against noise that is not ours: a fixed set of cores, no address space
 randomisation, a fixed hash seed, no garbage collection within the steps.
@@ -62,19 +62,19 @@ def programs(name, command, limit, unit, pairs_n=PAIRS, prepare=None):
 
 
 class Server:
-    """A program that answers each line with the times of that many steps."""
+    """A program that answers each line with the figures of that many steps."""
 
-    def __init__(self, command, env):
+    def __init__(self, command, env, cores):
         self.p = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, text=True, preexec_fn=steady(4))
+                                  stderr=subprocess.DEVNULL, text=True, preexec_fn=steady(cores))
 
     def ready(self):
         if self.p.stdout.readline().strip() != "ready":
             raise RuntimeError("the program did not start")
 
     def ask(self, steps, discard):
-        """ms of each step but the first ones, which find the caches as the other process left them."""
-        self.p.stdin.write("%d\n" % (discard + steps))
+        """All figures but the first ones, which find the caches as the other process left them."""
+        self.p.stdin.write("%d\n" % steps)
         self.p.stdin.flush()
         return json.loads(self.p.stdout.readline())[discard:]
 
@@ -83,9 +83,9 @@ class Server:
         self.p.wait(60)
 
 
-def turn(bare, shim, first, steps=12, discard=4):
+def turn(bare, shim, first, steps, discard):
     """
-    A pair: the median step of each side over its two visits. The visits go A B B A, so that a clock or a
+    A pair: the median figure of each side over its two visits. The visits go A B B A, so that a clock or a
     neighbour that changes steadily adds the same to both.
     """
     times = {bare: [], shim: []}
@@ -95,35 +95,33 @@ def turn(bare, shim, first, steps=12, discard=4):
     return statistics.median(times[bare]), statistics.median(times[shim])
 
 
-def training(servers=2, turns=max(PAIRS, 60), limit_s=150):
-    start = time.monotonic()
-    command = work("work_eager.py", "serve")
-    both = [(Server(command, bare_env(PYTHONHASHSEED="0")),
-             Server(command, shim_env(fresh("train"), KBN_REPORT="none", PYTHONHASHSEED="0")))
+def resident(name, command, limit, unit, steps, discard, cores, limit_s, servers=2):
+    both = [(Server(command, bare_env(PYTHONHASHSEED="0"), cores),
+             Server(command, shim_env(fresh("turns"), KBN_REPORT="none", PYTHONHASHSEED="0"), cores))
             for _ in range(servers)]
     for pair in both:
         for server in pair:
             server.ready()
-    pairs = []
-    for i in range(turns):
-        if time.monotonic() - start > limit_s:
-            break # the line says how many there are
+    pairs, end = [], time.monotonic() + limit_s
+    while time.monotonic() < end:
+        i = len(pairs)
         # each bare process meets each shimmed one, so that the luck of one process averages out
         pairs.append(turn(both[i % servers][0], both[(i + i // servers) % servers][1],
-                          "bare" if i // (servers * servers) % 2 == 0 else "shim"))
+                          "bare" if i // (servers * servers) % 2 == 0 else "shim", steps, discard))
     for pair in both:
         for server in pair:
             server.close()
     if len(pairs) < 30:
         raise RuntimeError("only %d pairs in %d s" % (len(pairs), limit_s))
-    judge("eager training step", pairs, 1.02, "ms",
-          ", median difference %+.0f us a step" % (1e3 * statistics.median(b - a for a, b in pairs)))
+    judge(name, pairs, limit, unit, ", median difference %+.3g %s" % (
+        statistics.median(b - a for a, b in pairs), unit))
 
 
 def main():
-    guarded("c", "empty kernels", programs, "empty kernels", app("app_empty") + ["100000"], 1.05, "ns",
-            max(PAIRS, 40), steady(2))
-    guarded("c", "eager training step", training)
+    guarded("c", "empty kernels", resident, "empty kernels", app("app_empty") + ["serve"], 1.05, "ns",
+            20000, 0, 2, 50)
+    guarded("c", "eager training step", resident, "eager training step", work("work_eager.py", "serve"), 1.02, "ms",
+            3, 1, 4, 130)
     guarded("c", "GEMM loop", programs, "GEMM loop", app("app_gemm") + ["60"], 1.005, "us")
 
 

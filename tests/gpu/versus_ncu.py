@@ -132,6 +132,16 @@ def compare(name, command, least):
     wrong = ["%s %s %s: %s" % (key[0][:60], key[1], key[2], text)
              for key in matched for text in differences(ours[key], theirs[key])]
     less = [key for key in matched if theirs[key].get(PCT, 100) < (ours[key]["occupancy"]["pct"] or 0) - TWO_DECIMALS]
+    # does a kernel that calls the driver's code (assert, printf, malloc) get at least 32 registers?
+    threads = "launch__registers_per_thread"
+    other = [key for key in matched if ours[key]["resources"]["registers_allocated"] != theirs[key].get(threads)]
+    few = [key for key in matched if ours[key]["resources"]["uses_syscalls"] and (ours[key]["resources"]["registers"] or 32) < 32]
+    agreed = [key for key in few if key not in other]
+    for key in other:
+        r = ours[key]["resources"]
+        print("registers differ: %s: compiled %s, said %s, ncu %s, calls the driver's code: %s" % (
+            key[0], r["registers"], r["registers_allocated"], theirs[key].get(threads), r["uses_syscalls"]))
+    print("kernels that call the driver's code and have fewer than 32 registers: %d, as ncu says: %d" % (len(few), len(agreed)))
     # every count that ncu and the code state, to see how registers are rounded
     registers = sorted({(ours[key]["resources"]["registers"], theirs[key].get("launch__registers_per_thread"))
                         for key in matched}, key=str)
@@ -140,7 +150,9 @@ def compare(name, command, least):
            "leaves %d of them less than the largest" % (
                len(matched), len({key[0] for key in matched}), len(theirs), len(wrong),
                ": " + wrong[0] if wrong else "", len(less)),
-           differences=wrong[:200], less=[str(k) for k in less][:20], registers=registers,
+           differences=wrong[:200],
+           registers_differ=[[key[0], ours[key]["resources"], theirs[key].get(threads)] for key in other][:50],
+           syscalls=[[key[0], ours[key]["resources"]["registers"], theirs[key].get(threads)] for key in few][:50], less=[str(k) for k in less][:20], registers=registers,
            unmatched=[str(k) for k in sorted(set(theirs) - set(ours))][:20])
 
 

@@ -50,6 +50,7 @@ static void test_resources(void **state)
 		assert_int_equal(k->spills > 0, stores + loads > 0);
 		assert_true(k->spills * 16ull >=
 			    stores + loads); /* at most 16 bytes by one instruction */
+		assert_false(k->uses_syscalls);
 		assert_true(k->params_n > 0);
 		assert_int_equal(k->param_base, c.sm < 90 ? 0x160 : c.sm == 90 ? 0x210 : 0x380);
 		assert_int_equal(k->const0_bytes, k->param_base + k->param_bytes);
@@ -247,12 +248,40 @@ static void test_hostile(void **state)
 	free(data);
 }
 
+/* The record of EXIT offsets renamed: to the callees outside, and to the places that call them. */
+static void test_syscalls(void **state)
+{
+	static const uint8_t exits[] = {0x04, 0x1c}, names[] = {0x0f, 0x46};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names); i++) {
+		const char *kernel = "uncoalesced_bad";
+		const struct cubin_function *k;
+		struct err e = {0};
+		struct cubin c;
+		size_t bytes;
+		uint8_t *data = load_file(GOLDEN "uncoalesced_bad.sm_90.cubin", &bytes), *at;
+
+		at = memmem(data, bytes, exits, sizeof(exits));
+		assert_non_null(at);
+		at[1] = names[i];
+		assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+		k = cubin_find(&c, kernel);
+		assert_non_null(k);
+		assert_int_equal(k->exits.bytes, 0); /* that record it was */
+		assert_true(k->uses_syscalls);
+		cubin_close(&c);
+		free(data);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_resources),       cmocka_unit_test(test_old_header),
-		cmocka_unit_test(test_wide_parameters), cmocka_unit_test(test_cut_sections),
-		cmocka_unit_test(test_refused),         cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_resources),    cmocka_unit_test(test_syscalls),
+		cmocka_unit_test(test_old_header),   cmocka_unit_test(test_wide_parameters),
+		cmocka_unit_test(test_cut_sections), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,9 +118,52 @@ static void plain_pairs(void **state)
 	assert_string_equal(m.method, "events");
 	/* true time lies in [elapsed - 10, elapsed], elapsed - 2.8 is said: 7.2 us too long at most */
 	assert_float_equal(m.uncertainty, 7.2, 1e-9);
-	s.t.slack_ns = 6 * 3000;
+	s.t.slack_ns = 0;
 	model_times(&m, &s.t, &bias, 6);
-	assert_float_equal(m.uncertainty, 2.8, 1e-9);
+	assert_float_equal(m.uncertainty, 0.2 + 0.4, 1e-9);
+}
+
+/* What a plain pair adds grows with the kernel: the gated bias, in proportion, the plain bias. */
+static void plain_bias_grows(void **state)
+{
+	static const struct {
+		double raw, bias;
+	} rows[] = {{1, 2000},     {7000, 2000},  {8000, 2000}, {12250, 2200},
+		    {16500, 2400}, {25000, 2800}, {1e6, 2800},  {4294967295.0, 2800}};
+	const struct event_bias same = {2000, 200, 2000, false, "test"};
+	double last = -2000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct samples few = {0}, many = {0};
+		struct metric_times m;
+
+		assert_float_equal(event_bias_plain(&bias, rows[i].raw), rows[i].bias, 1e-9);
+		assert_float_equal(event_bias_plain(&same, rows[i].raw), 2000, 1e-9);
+		if (rows[i].raw < 2000 || rows[i].raw > 1e9)
+			continue;
+		/* one by one, and out of sum, extremes and sketch */
+		for (uint32_t k = 0; k < 6; k++)
+			add(&few, k, (uint32_t)rows[i].raw, false);
+		for (uint32_t k = 0; k < 60; k++)
+			add(&many, k, (uint32_t)rows[i].raw, false);
+		for (int k = 0; k < 2; k++) {
+			model_times(&m, k ? &many.t : &few.t, &bias, 60);
+			assert_float_equal(m.median, (rows[i].raw - rows[i].bias) / 1e3, 1e-6);
+			assert_float_equal(m.mean, m.median, 1e-6);
+			assert_float_equal(m.min, m.median, 1e-6);
+			assert_float_equal(m.max, m.median, 1e-6);
+			assert_float_equal(m.uncertainty, 0.6 + (k ? 0.016 * rows[i].raw / 1e3 : 0),
+					   1e-6);
+		}
+	}
+	/* a longer pair is never a shorter kernel */
+	for (double raw = 100; raw < 40000; raw += 100) {
+		double time = raw - event_bias_plain(&bias, raw);
+
+		assert_true(time > last);
+		last = time;
+	}
 }
 
 /* Half gated, half plain: each sample loses the bias of its own kind. */
@@ -138,7 +181,7 @@ static void mixed_pairs(void **state)
 	assert_float_equal(m.mean, 50, 1e-9);
 	assert_float_equal(m.median, 50, 1e-9);
 	assert_float_equal(m.total.value, 250, 1e-9);
-	assert_float_equal(m.uncertainty, 2.8, 1e-9);
+	assert_float_equal(m.uncertainty, 0.6, 1e-9);
 }
 
 static void below_resolution(void **state)
@@ -263,10 +306,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(early_only),       cmocka_unit_test(sampled),
 		cmocka_unit_test(sketch_median),    cmocka_unit_test(plain_pairs),
-		cmocka_unit_test(mixed_pairs),      cmocka_unit_test(below_resolution),
-		cmocka_unit_test(warmup_only),      cmocka_unit_test(one_sample),
-		cmocka_unit_test(never_timed),      cmocka_unit_test(several_firsts),
-		cmocka_unit_test(bias_of_machines),
+		cmocka_unit_test(plain_bias_grows), cmocka_unit_test(mixed_pairs),
+		cmocka_unit_test(below_resolution), cmocka_unit_test(warmup_only),
+		cmocka_unit_test(one_sample),       cmocka_unit_test(never_timed),
+		cmocka_unit_test(several_firsts),   cmocka_unit_test(bias_of_machines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,7 +207,7 @@ static void least_registers(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct occupancy o = compute(arch(90), rows[i].registers, 256, 0);
 
-		assert_int_equal(occupancy_registers(arch(90), rows[i].registers),
+		assert_int_equal(occupancy_registers(arch(90), rows[i].registers, false),
 				 rows[i].allocated);
 		assert_int_equal(o.limits[LIMIT_REGISTERS], rows[i].blocks);
 	}
@@ -216,10 +216,66 @@ static void least_registers(void **state)
 	assert_int_equal(compute(arch(90), 8, 256, 0).registers_per_block, 16 * 256);
 	/* elsewhere nobody has seen such a rule */
 	assert_int_equal(compute(arch(80), 8, 256, 0).limits[LIMIT_REGISTERS], 32);
-	assert_int_equal(occupancy_registers(arch(80), 8), 8);
+	assert_int_equal(occupancy_registers(arch(80), 8, false), 8);
 	/* none and not known stay what they are */
-	assert_int_equal(occupancy_registers(arch(90), 0), 0);
-	assert_int_equal(occupancy_registers(arch(90), -1), -1);
+	assert_int_equal(occupancy_registers(arch(90), 0, false), 0);
+	assert_int_equal(occupancy_registers(arch(90), -1, false), -1);
+}
+
+/* With device assert and the like; on the H200 24 and 30 registers became 32. */
+static void least_registers_with_syscalls(void **state)
+{
+	struct occupancy_input in = {.registers = 24,
+				     .uses_syscalls = true,
+				     .block_threads = 256,
+				     .carveout = -1,
+				     .sm_count = -1};
+	struct occupancy o;
+
+	(void)state;
+	assert_int_equal(occupancy_registers(arch(90), 8, true), 32);
+	assert_int_equal(occupancy_registers(arch(90), 30, true), 32);
+	assert_int_equal(occupancy_registers(arch(90), 33, true), 33);
+	assert_int_equal(occupancy_registers(arch(90), 0, true), 0);
+	assert_int_equal(occupancy_registers(arch(90), -1, true), -1);
+	assert_int_equal(occupancy_registers(arch(80), 24, true), 24);
+	occupancy_compute(&o, arch(90), &in);
+	assert_int_equal(o.limits[LIMIT_REGISTERS], 8);
+	assert_int_equal(o.registers_per_block, 32 * 256);
+	in.uses_syscalls = false;
+	occupancy_compute(&o, arch(90), &in);
+	assert_int_equal(o.limits[LIMIT_REGISTERS], 10);
+	assert_int_equal(o.blocks_per_sm, 8); /* warps decide in both */
+}
+
+/* A recording may hold any number: what no thread and no block can have is never calculated with. */
+static void absurd_figures(void **state)
+{
+	struct occupancy_input in = {.barriers = 1, .carveout = -1, .sm_count = 132};
+	struct occupancy o;
+
+	(void)state;
+	o = compute(arch(90), INT32_MAX, 256, 0);
+	assert_int_equal(o.blocks_per_sm, 0);
+	assert_int_equal(o.registers_per_block, -1);
+	assert_non_null(o.why);
+	o = compute(arch(90), 256, 256, 0);
+	assert_int_equal(o.limits[LIMIT_REGISTERS], 0);
+	assert_int_equal(o.registers_per_block, -1);
+	o = compute(arch(90), 255, INT32_MAX, 0);
+	assert_int_equal(o.blocks_per_sm, 0);
+	assert_int_equal(o.warps_per_block, INT32_MAX / 32 + 1);
+	assert_int_equal(o.registers_per_block, (INT32_MAX / 32 + 1ll) * 8192);
+	in.registers = 32;
+	in.block_threads = 128;
+	in.static_smem_bytes = INT32_MAX;
+	in.dyn_smem_bytes = UINT32_MAX;
+	in.cluster_blocks = INT32_MAX;
+	in.grid_blocks = UINT64_MAX;
+	occupancy_compute(&o, arch(90), &in);
+	assert_int_equal(o.limits[LIMIT_SMEM], 0);
+	assert_int_equal(o.limits[LIMIT_CLUSTER], -1);
+	assert_int_equal(o.clusters_at_most, -1);
 }
 
 /* The size that the SM was set to, as Nsight Compute tells it, and what it says of the limit then. */
@@ -274,7 +330,8 @@ static struct answer ours(const struct point *p)
 	struct arch a = *arch(p->sm);
 	struct occupancy o;
 
-	a.registers_least = ARCH_UNKNOWN; /* measured; the calculator does not know of it */
+	a.registers_least = a.registers_least_syscalls =
+		ARCH_UNKNOWN; /* measured; the calculator does not know of it */
 	occupancy_compute(&o, &a, &in);
 	return (struct answer){o.blocks_per_sm, o.limits[LIMIT_REGISTERS], o.limits[LIMIT_SMEM],
 			       o.limits[LIMIT_WARPS]};
@@ -448,7 +505,9 @@ int main(void)
 		cmocka_unit_test(unknowns),
 		cmocka_unit_test(limiter_and_threshold),
 		cmocka_unit_test(least_registers),
+		cmocka_unit_test(least_registers_with_syscalls),
 		cmocka_unit_test(smem_as_it_was_set),
+		cmocka_unit_test(absurd_figures),
 		cmocka_unit_test(against_the_calculator),
 		cmocka_unit_test(against_stored_answers),
 	};
