@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #define KBN_CREDIT_MAX 2000000 /* ns of unused budget that are kept */
-#define KBN_DEBT       6000000 /* ns that early samples may have borrowed from later budget */
-#define KBN_DEBT_FIRST 6000000 /* ns more, for the first three samples of a shape */
+#define KBN_DEBT       9000000 /* ns that early samples may have borrowed from later budget */
+#define KBN_DEBT_FIRST 9000000 /* ns more, for the first three samples of a shape */
 
 /* A new recording: nothing is earned or spent. */
 void kbn_sampler_restart(void);

@@ -119,9 +119,9 @@ static void test_debt_is_bounded_for_the_process(void **state)
 	assert_int_equal(borrow(2), KBN_DEBT_FIRST / COST); /* new shapes still get theirs */
 	assert_true(kbn_sampler_credit(0) >= -(KBN_DEBT + KBN_DEBT_FIRST));
 	assert_int_equal(borrow(0), 0);
-	/* Paid back by time alone: 12 ms are 1% of 1.2 s. */
-	assert_false(kbn_sampler_wants(40, COST, 1190000000));
-	assert_true(kbn_sampler_wants(40, COST, 1210000000));
+	/* Paid back by time alone: 18 ms are 1% of 1.8 s. */
+	assert_false(kbn_sampler_wants(40, COST, 1790000000));
+	assert_true(kbn_sampler_wants(40, COST, 1810000000));
 }
 
 static void test_credit_is_capped(void **state)
