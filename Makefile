@@ -210,7 +210,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libkbn_analyzer.a
 
 demo:                                           ## record a sample and show its report (GPU, or the stand-in driver)
 	@scripts/setup build
-	@+$(MAKE) --no-print-directory all
+	@+$(MAKE) --no-print-directory shim analyzer $(FAKE) $(DEMO)
 	@KBN_BUILD=$(BUILD) scripts/demo
 test:                                           ## every test that needs no GPU; installs what is missing
 	@scripts/setup build test

@@ -63,13 +63,14 @@ enum kbn_rec_kind {
 	KBN_REC_PROCESS = 1, /* struct kbn_rec_process + strings */
 	KBN_REC_DEVICE = 2,  /* struct kbn_rec_device + attributes */
 	KBN_REC_CONTEXT = 3, /* struct kbn_rec_context */
-	KBN_REC_IMAGE = 4,   /* struct kbn_rec_image + path + JIT options; written at load */
-	KBN_REC_STORED = 5,  /* struct kbn_rec_stored + reason; written when the bytes are kept */
-	KBN_REC_KERNEL = 6,  /* struct kbn_rec_kernel + parameters + name */
-	KBN_REC_PARAMS = 7,  /* struct kbn_rec_params + bytes + allocations */
-	KBN_REC_GRAPH = 8,   /* struct kbn_rec_graph + nodes */
-	KBN_REC_NOTE = 9,    /* struct kbn_rec_note + text */
-	KBN_REC_END = 10,    /* struct kbn_rec_end; absent when the process was killed */
+	/* struct kbn_rec_image + path + JIT options; written at the first load of equal code */
+	KBN_REC_IMAGE = 4,
+	KBN_REC_STORED = 5, /* struct kbn_rec_stored + reason; written when the bytes are kept */
+	KBN_REC_KERNEL = 6, /* struct kbn_rec_kernel + parameters + name */
+	KBN_REC_PARAMS = 7, /* struct kbn_rec_params + bytes + allocations */
+	KBN_REC_GRAPH = 8,  /* struct kbn_rec_graph + nodes */
+	KBN_REC_NOTE = 9,   /* struct kbn_rec_note + text */
+	KBN_REC_END = 10,   /* struct kbn_rec_end; absent when the process was killed */
 };
 
 /*
@@ -353,7 +354,7 @@ struct kbn_thread_slot {
 	uint32_t tid;      /* kernel thread id of the last owner */
 	uint64_t seen;     /* launches that entered a wrapper */
 	uint64_t filtered; /* left out on request (filter, skip, count, window) */
-	uint64_t dropped;  /* no slot could be had */
+	uint64_t dropped;  /* no slot could be had, or a longjmp left or hid the launch */
 	uint64_t graph_launches;
 	uint64_t copies, sets; /* counted only with KBN_COPIES=on */
 	uint64_t reserved[24];

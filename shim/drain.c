@@ -5,6 +5,7 @@
  */
 #include "timing.h"
 
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -60,6 +61,19 @@ static void *drain(void *unused)
 	return NULL;
 }
 
+/*
+ * Keeps the driver's code mapped should the program close its handle; never closed again. In a thread
+ * of its own: the loader's lock may be held for long, by a constructor that waits for the very thread
+ * that started us, and a look-up would change the dlerror text of that thread.
+ */
+static void *keep_driver(void *unused)
+{
+	(void)unused;
+	kbn_thread_name("kbn-keep");
+	dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	return NULL;
+}
+
 void kbn_drain_start(void)
 {
 	uint32_t epoch = kbn_writer_epoch();
@@ -76,6 +90,8 @@ void kbn_drain_start(void)
 	if (kbn_thread_start(drain) < 0) {
 		atomic_store(&running, 0);
 		kbn_time_stop("no thread could be started");
+	} else {
+		kbn_thread_start(keep_driver);
 	}
 }
 

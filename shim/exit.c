@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "image.h"
@@ -165,7 +167,15 @@ static char **child_environment(const char *own)
 
 /* --------------------------------------------------------------------------------------- report */
 
-/* out = dir[0 .. n) + tail when that can be executed. */
+/* A folder `kbn` is none. Before Linux 4.11 there is no answer, and none counts as yes. */
+static bool is_file(const char *path)
+{
+	struct statx s;
+
+	return syscall(SYS_statx, AT_FDCWD, path, 0, STATX_TYPE, &s) != 0 || S_ISREG(s.stx_mode);
+}
+
+/* out = dir[0 .. n) + tail when that is a program. */
 static bool usable(char *out, const char *dir, size_t n, const char *tail)
 {
 	size_t m = strlen(tail);
@@ -174,7 +184,7 @@ static bool usable(char *out, const char *dir, size_t n, const char *tail)
 		return false;
 	memcpy(out, dir, n);
 	memcpy(out + n, tail, m + 1);
-	return access(out, X_OK) == 0;
+	return is_file(out) && access(out, X_OK) == 0;
 }
 
 /* The program `kbn`: beside this library, in ../bin, in PATH. */

@@ -20,6 +20,7 @@
 #include "map.h"
 #include "registry.h"
 #include "state.h"
+#include "sys.h"
 #include "writer.h"
 
 #define MAX_NODES 65536u
@@ -56,18 +57,53 @@ static void unlock(struct exec *e)
 	atomic_store_explicit(&e->lock, 0, memory_order_release);
 }
 
-/* Memory for lists; unlike the arena's it goes back. */
+/*
+ * Memory for lists: powers of two from a page on. Unlike the arena's it goes back; a few of each of
+ * the smaller sizes are kept for the next graph, since programs make graphs in loops, and mapping costs
+ * more than walking. What comes from here holds anything.
+ */
+#define LIST_MIN_BITS 12
+#define LIST_SIZES    7 /* 4 KB to 256 KB */
+#define LIST_KEPT     4 /* of each: 2 MB at most */
+
+static _Atomic(void *) lists[LIST_SIZES][LIST_KEPT];
+
+/* Bytes that a list of `bytes` really has; its place in the table may be past the end. */
+static size_t list_room(size_t bytes, unsigned *size)
+{
+	*size = 0;
+	while (((size_t)1 << (LIST_MIN_BITS + *size)) < bytes)
+		++*size;
+	return (size_t)1 << (LIST_MIN_BITS + *size);
+}
+
 static void *list_map(size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned size;
+	const size_t room = list_room(bytes, &size);
 
-	return p == MAP_FAILED ? NULL : p;
+	for (int i = 0; size < LIST_SIZES && i < LIST_KEPT; i++) {
+		void *p = atomic_load_explicit(&lists[size][i], memory_order_relaxed);
+
+		if (p && atomic_compare_exchange_strong(&lists[size][i], &p, NULL))
+			return p;
+	}
+	return kbn_map_memory(room, PROT_READ | PROT_WRITE);
 }
 
 static void list_unmap(void *p, size_t bytes)
 {
+	unsigned size;
+	const size_t room = list_room(bytes, &size);
+
+	for (int i = 0; p && size < LIST_SIZES && i < LIST_KEPT; i++) {
+		void *none = NULL;
+
+		if (atomic_compare_exchange_strong(&lists[size][i], &none, p))
+			return;
+	}
 	if (p)
-		munmap(p, bytes);
+		munmap(p, room);
 }
 
 /* --------------------------------------------------------------------------------------- walking */
@@ -262,6 +298,7 @@ static bool summary_make(struct summary *s, const struct exec *e)
 	s->index = list_map(s->index_bytes);
 	if (!s->entries || !s->index)
 		return false;
+	memset(s->index, 0, s->index_bytes);
 	for (uint32_t i = 0; i < e->count; i++)
 		if (e->nodes[i].what.count)
 			summary_add(s, &e->nodes[i].what);

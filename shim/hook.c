@@ -425,21 +425,35 @@ static bool find_libc(struct object *libc)
 	return false;
 }
 
+/*
+ * The first of the objects the program started with that is a copy of this library, by its name and
+ * by what it defines. Libraries behind libc were not preloaded.
+ */
+static bool find_first_copy(struct object *o)
+{
+	for (const struct link_map *m = &_r_debug ? _r_debug.r_map : NULL; m; m = m->l_next) {
+		if (!object_open(o, m->l_addr, m->l_ld))
+			continue;
+		if (o->soname && !compare(o->soname, "libkbn.so"))
+			return true;
+		if (is_libc(o->soname))
+			return false;
+	}
+	return false;
+}
+
 bool kbn_preloaded(void)
 {
 	struct object o;
 
-	for (const struct link_map *m = &_r_debug ? _r_debug.r_map : NULL; m; m = m->l_next) {
-		if (!object_open(&o, m->l_addr, m->l_ld))
-			continue;
-		if (object_find(&o, "InitializeInjection") == (void *)kbn_preloaded)
-			return true;
-		if (o.soname && !compare(o.soname, "libkbn.so"))
-			return true;
-		if (is_libc(o.soname))
-			return false;
-	}
-	return false;
+	return find_first_copy(&o);
+}
+
+bool kbn_is_first(void)
+{
+	struct object o;
+
+	return !find_first_copy(&o) || object_find(&o, kbn_hooks[0].symbol) == kbn_hooks[0].wrapper;
 }
 
 kbn_dlsym_fn kbn_next_dlsym(void)

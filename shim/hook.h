@@ -110,6 +110,9 @@ bool kbn_is_driver_handle(const void *handle);
 /* KBN_COPIES=on: only then is the copy group handed out by look-ups. Usable before kbn_start. */
 bool kbn_copies_wanted(void);
 
+/* False when another copy of this library was preloaded in front of us: only one is to record. */
+bool kbn_is_first(void);
+
 /* True when this library stands before libc in the list of loaded objects: preloaded. */
 bool kbn_preloaded(void);
 

@@ -16,6 +16,7 @@
 
 #include "image_scan.h"
 #include "kbn_hash.h"
+#include "map.h"
 #include "state.h"
 #include "sys.h"
 #include "timing.h"
@@ -25,6 +26,8 @@
 #define SMS_MAX     8                   /* distinct compute capabilities of one process */
 #define LINKED_MAX  4096                /* pre-linked containers behind one wrapper */
 #define PATH_BYTES  4096
+#define SAME_BYTES  ((size_t)4 << 20) /* larger code is not compared with what was loaded before */
+#define OPTIONS_MAX 32
 
 /* A copy on its way to the disk: this header, then the bytes, in one mapping. */
 struct copy {
@@ -35,6 +38,14 @@ struct copy {
 	uint32_t reserved[9];
 };
 _Static_assert(sizeof(struct copy) == 64, "keeps the bytes aligned");
+
+/* An image that was kept, for another load of the same. */
+struct known {
+	uint8_t hash[16];
+	_Atomic uint32_t image; /* 0 = could not be kept */
+};
+
+KBN_MAP(known_images, 1024); /* by half of the hash */
 
 /* Pieces of the image that are kept, in order. */
 struct pieces {
@@ -60,6 +71,7 @@ static void forget_parent(void)
 	atomic_store(&queue_bytes, 0);
 	atomic_store(&waiting, 0);
 	atomic_store(&last_image, 0);
+	kbn_map_reset(&known_images);
 }
 
 /* ----------------------------------------------------------------------------------- records */
@@ -67,7 +79,6 @@ static void forget_parent(void)
 static void record_image(uint32_t id, const struct kbn_image_source *s, enum kbn_image_kind kind,
 			 enum kbn_image_origin origin, uint32_t sm, size_t bytes)
 {
-	enum { OPTIONS_MAX = 32 };
 	uint32_t pairs[2 * OPTIONS_MAX];
 	unsigned n = s->jit_option && s->jit_value ? s->jit_options : 0;
 	struct kbn_rec_image rec = {
@@ -164,6 +175,11 @@ unsigned kbn_image_store_queued(uint64_t deadline_ns)
 }
 
 /* ----------------------------------------------------------------------------------- capture */
+
+static uint32_t image_new(void)
+{
+	return atomic_fetch_add(&last_image, 1) + 1;
+}
 
 static struct copy *copy_new(size_t bytes)
 {
@@ -345,38 +361,127 @@ static const char *keep(uint32_t id, const struct pieces *p)
 	return NULL;
 }
 
+/* What a load says of its image, before anything is kept. */
+struct found {
+	enum kbn_image_kind kind;
+	enum kbn_image_origin origin;
+	size_t bytes; /* of the whole image */
+	struct choice choice;
+	struct pieces pieces;
+	uint8_t header[CONTAINER_HEADER]; /* first of the pieces of a fat binary */
+	const char *why;                  /* there is nothing to keep */
+};
+
+static void find_pieces(struct found *f, const void *data, size_t limit, size_t bytes_hint,
+			const int *sms, int sm_count)
+{
+	/* A wrapper holds pointers of this process: in a file it can only be a trap. */
+	if (kbn_image_extent(data, limit, &f->kind, &f->bytes) < 0 ||
+	    (is_wrapper(data, f->kind) && limit != SIZE_MAX)) {
+		f->kind = KBN_KIND_UNKNOWN;
+		f->bytes = bytes_hint;
+		f->why = "not a kind of image that is known";
+	} else if (f->kind == KBN_KIND_FATBIN) {
+		f->why = fatbin_pieces(&f->pieces, f->header, data, f->bytes, sms, sm_count,
+				       &f->choice, &f->bytes);
+	} else {
+		f->choice.sm = kbn_image_sm(data, f->bytes, f->kind);
+		f->choice.is_text = f->kind == KBN_KIND_PTX;
+		piece_add(&f->pieces, data, f->bytes);
+	}
+	if (f->choice.is_text)
+		f->origin = KBN_ORIGIN_JIT;
+}
+
+/*
+ * Options whose values say nothing of the code: the time it took, log buffers and their sizes (2 to
+ * 6), tables of addresses (17, 18). Their pointers differ from load to load.
+ */
+static bool is_setting(uint32_t option)
+{
+	return !(option >= 2 && option <= 6) && option != 17 && option != 18;
+}
+
+/* Of everything that the records of an image hold, and of its code. */
+static void hash_found(const struct found *f, const struct kbn_image_source *s, uint8_t hash[16])
+{
+	struct {
+		uint64_t kind, origin, bytes, sm, options;
+		uint8_t path[16], code[2 * SMS_MAX + 1][16];
+		uint32_t option[OPTIONS_MAX][2];
+	} all;
+
+	memset(&all, 0, sizeof(all));
+	all.kind = f->kind;
+	all.origin = f->origin;
+	all.bytes = f->bytes;
+	all.sm = f->choice.sm;
+	all.options = s->jit_options;
+	if (s->path)
+		kbn_hash128(s->path, strnlen(s->path, PATH_BYTES), all.path);
+	for (int i = 0; i < f->pieces.n; i++)
+		kbn_hash128(f->pieces.part[i].iov_base, f->pieces.part[i].iov_len, all.code[i]);
+	for (unsigned i = 0; i < s->jit_options && i < OPTIONS_MAX && s->jit_option; i++) {
+		all.option[i][0] = s->jit_option[i];
+		if (s->jit_value && is_setting(s->jit_option[i]))
+			all.option[i][1] = (uint32_t)(uintptr_t)s->jit_value[i];
+	}
+	kbn_hash128(&all, sizeof(all), hash);
+}
+
+/*
+ * The entry of an image that is small enough to be compared; *id is raised for one that is new and
+ * found for one that is not. NULL = this image stands for itself.
+ */
+static struct known *known_of(const struct found *f, const struct kbn_image_source *s, uint32_t *id)
+{
+	struct known *k, *fresh;
+	uint8_t hash[16];
+	uint64_t key;
+
+	*id = 0;
+	if (f->why || f->pieces.bytes > SAME_BYTES)
+		return NULL;
+	hash_found(f, s, hash);
+	memcpy(&key, hash, sizeof(key));
+	key |= 1;
+	k = kbn_map_get(&known_images, (const void *)(uintptr_t)key);
+	if (!k) {
+		fresh = kbn_alloc(sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		memcpy(fresh->hash, hash, sizeof(fresh->hash));
+		*id = image_new();
+		atomic_store(&fresh->image, *id);
+		k = kbn_map_add(&known_images, (const void *)(uintptr_t)key, fresh);
+		if (k == fresh)
+			return k;
+	}
+	*id = memcmp(k->hash, hash, sizeof(hash)) ? 0 : atomic_load(&k->image);
+	return NULL;
+}
+
 static uint32_t capture_memory(const struct kbn_image_source *s, const void *data, size_t limit,
 			       const int *sms, int sm_count)
 {
-	uint32_t id = atomic_fetch_add(&last_image, 1) + 1;
-	enum kbn_image_kind kind = KBN_KIND_UNKNOWN;
-	enum kbn_image_origin origin = s->origin;
-	uint8_t header[CONTAINER_HEADER];
-	struct pieces p = {.n = 0};
-	struct choice choice = {0, false};
-	const char *why = NULL;
-	size_t bytes = 0;
+	struct found f = {.kind = KBN_KIND_UNKNOWN, .origin = s->origin};
+	struct known *known;
+	uint32_t id;
 
-	/* A wrapper holds pointers of this process: in a file it can only be a trap. */
-	if (kbn_image_extent(data, limit, &kind, &bytes) < 0 ||
-	    (is_wrapper(data, kind) && limit != SIZE_MAX)) {
-		kind = KBN_KIND_UNKNOWN;
-		bytes = s->bytes_hint;
-		why = "not a kind of image that is known";
-	} else if (kind == KBN_KIND_FATBIN) {
-		why = fatbin_pieces(&p, header, data, bytes, sms, sm_count, &choice, &bytes);
-	} else {
-		choice.sm = kbn_image_sm(data, bytes, kind);
-		choice.is_text = kind == KBN_KIND_PTX;
-		piece_add(&p, data, bytes);
+	find_pieces(&f, data, limit, s->bytes_hint, sms, sm_count);
+	known = known_of(&f, s, &id);
+	if (id && !known)
+		return id; /* loaded before: its records are there */
+	if (!id)
+		id = image_new();
+	record_image(id, s, f.kind, f.origin, f.choice.sm, f.bytes);
+	if (!f.why)
+		f.why = keep(id, &f.pieces);
+	if (f.why) {
+		record_stored(id, NULL, 0, f.why);
+		if (known)
+			atomic_store(&known->image, 0);
 	}
-	if (choice.is_text)
-		origin = KBN_ORIGIN_JIT;
-	record_image(id, s, kind, origin, choice.sm, bytes);
-	if (!why)
-		why = keep(id, &p);
-	if (why)
-		record_stored(id, NULL, 0, why);
 	return id;
 }
 
@@ -433,7 +538,7 @@ uint32_t kbn_image_capture(const struct kbn_image_source *source, const int *sms
 		id = capture_memory(source, file, bytes, sms, sm_count);
 		munmap(file, bytes);
 	} else {
-		id = atomic_fetch_add(&last_image, 1) + 1;
+		id = image_new();
 		record_image(id, source, KBN_KIND_UNKNOWN, source->origin, 0, 0);
 		record_stored(id, NULL, 0, why);
 	}

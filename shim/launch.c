@@ -304,6 +304,10 @@ void kbn_call_begin(struct kbn_call *c)
 		drop_uncounted();
 		return;
 	}
+	if (!KBN_LIKELY(kbn_busy_enter(t))) {
+		kbn_busy_leave(t);
+		return;
+	}
 	count_seen(t->counts);
 	k = kernel_of(t, c->function);
 	c->kernel = k;
@@ -313,18 +317,22 @@ void kbn_call_begin(struct kbn_call *c)
 		KBN_COUNT(t, filtered);
 	else
 		begin_recorded(c, t, k);
+	kbn_busy_leave(t);
 }
 
 static KBN_COLD void end_slowly(struct kbn_call *c, CUresult result)
 {
 	const int saved_errno = errno;
 
+	if (!kbn_busy_enter(c->thread)) /* the driver may be gone: no stop event, no question */
+		result = CUDA_ERROR_DEINITIALIZED;
 	if (c->is_late && result == CUDA_SUCCESS)
 		recognise_stream(c);
 	if (c->bracketed && !kbn_time_end(c->thread, &c->timing, &c->bracket, result))
 		c->bin = &c->shape->slot->untimeable;
 	if (c->shape && c->param_bytes && result == CUDA_SUCCESS)
 		kbn_params_write(c->thread, c->kernel, c->shape, c->param_bytes, c->captured);
+	kbn_busy_leave(c->thread);
 	errno = saved_errno;
 }
 

@@ -2,17 +2,31 @@
  * pattern.c - see pattern.h. The text is compiled to steps of a machine that has all its possible
  * states at once (a bit per step), so a match takes bounded time and a few hundred bytes of stack.
  *
- * A repetition compiles its operand anew for each count, by reading that part of the text again.
+ * Steps lead to others by relative numbers, so a part can be moved and copied as it is: that is how a
+ * repetition becomes its operand so many times over.
  */
 #include "pattern.h"
 
 #include <string.h>
 
-#define DEPTH_MAX  12  /* of nested groups: each takes stack */
-#define REPEAT_MAX 255 /* RE_DUP_MAX of POSIX */
+#define DEPTH_MAX  12 /* of nested groups: each takes stack */
+#define REPEAT_MAX ((int)KBN_PATTERN_STEPS)
 #define WORDS      (KBN_PATTERN_STEPS / 64)
 
-enum op { CHAR, ANY, SET, FORK, JUMP, AT_BEGIN, AT_END, AT_EDGE, NOT_EDGE, WORD_BEGIN, WORD_END, MATCH };
+enum op {
+	CHAR,
+	ANY,
+	SET,
+	FORK,
+	JUMP,
+	AT_BEGIN,
+	AT_END,
+	AT_EDGE,
+	NOT_EDGE,
+	WORD_BEGIN,
+	WORD_END,
+	MATCH
+};
 
 /* -------------------------------------------------------------------------------- characters */
 
@@ -100,14 +114,54 @@ struct parser {
 	bool bad;
 };
 
-static uint16_t emit(struct parser *s, enum op op, unsigned value)
+static void emit(struct parser *s, enum op op, unsigned value)
 {
-	if (s->p->steps >= KBN_PATTERN_STEPS) {
+	if (s->p->steps >= KBN_PATTERN_STEPS)
 		s->bad = true;
-		return 0;
+	else
+		s->p->step[s->p->steps++] =
+			(struct kbn_pattern_step){.op = (uint8_t)op, .value = (uint8_t)value};
+}
+
+static void emit_fork(struct parser *s, int a, int b)
+{
+	emit(s, FORK, 0);
+	if (!s->bad) {
+		s->p->step[s->p->steps - 1].a = (int16_t)a;
+		s->p->step[s->p->steps - 1].b = (int16_t)b;
 	}
-	s->p->step[s->p->steps] = (struct kbn_pattern_step){(uint8_t)op, (uint8_t)value, 0, 0};
-	return (uint16_t)s->p->steps++;
+}
+
+static void emit_jump(struct parser *s, int a)
+{
+	emit(s, JUMP, 0);
+	if (!s->bad)
+		s->p->step[s->p->steps - 1].a = (int16_t)a;
+}
+
+static void emit_copy(struct parser *s, uint32_t from, uint32_t n)
+{
+	struct kbn_pattern *p = s->p;
+
+	if (p->steps + n > KBN_PATTERN_STEPS) {
+		s->bad = true;
+		return;
+	}
+	memcpy(&p->step[p->steps], &p->step[from], n * sizeof(p->step[0]));
+	p->steps += n;
+}
+
+/* A fork in front of the last steps, from `begin` on: into them, or by `over` steps past it. */
+static void insert_fork(struct parser *s, uint32_t begin, uint32_t over)
+{
+	struct kbn_pattern *p = s->p;
+	const uint32_t n = p->steps - begin;
+
+	emit(s, JUMP, 0);
+	if (s->bad)
+		return;
+	memmove(&p->step[begin + 1], &p->step[begin], n * sizeof(p->step[0]));
+	p->step[begin] = (struct kbn_pattern_step){.op = FORK, .a = 1, .b = (int16_t)over};
 }
 
 static uint64_t *set_new(struct parser *s)
@@ -148,12 +202,14 @@ static bool bracket_class(struct parser *s, uint64_t *set)
 }
 
 /* One character, span or class of a bracket expression. */
-static bool bracket_item(struct parser *s, uint64_t *set)
+static bool bracket_item(struct parser *s, uint64_t *set, bool first)
 {
 	unsigned from = (unsigned char)*s->at++, to = from;
 
 	if (from == '[' && *s->at == ':')
 		return bracket_class(s, set);
+	if (from == '-' && !first && *s->at != ']')
+		return false; /* the second '-' of a-b-c */
 	if (from == '[' && (*s->at == '.' || *s->at == '='))
 		return false;
 	if (s->at[0] == '-' && s->at[1] && s->at[1] != ']') {
@@ -175,7 +231,7 @@ static void bracket(struct parser *s)
 
 	s->at += negated;
 	for (bool first = true; set && !s->bad && (first || *s->at != ']'); first = false)
-		if (!*s->at || !bracket_item(s, set))
+		if (!*s->at || !bracket_item(s, set, first))
 			s->bad = true;
 	if (!set || s->bad)
 		return;
@@ -224,12 +280,14 @@ static void group(struct parser *s)
 		s->at++;
 }
 
-static void atom(struct parser *s)
+/* False when what was read cannot be repeated: an anchor. */
+static bool atom(struct parser *s)
 {
+	const uint32_t begin = s->p->steps;
 	const char c = *s->at++;
 
 	switch (c) {
-	case '(': group(s); break;
+	case '(': group(s); return true;
 	case '[': bracket(s); break;
 	case '\\': escape(s); break;
 	case '.': emit(s, ANY, 0); break;
@@ -241,6 +299,7 @@ static void atom(struct parser *s)
 	case '{': s->bad = true; break; /* nothing to repeat */
 	default: emit(s, CHAR, (unsigned char)c); break;
 	}
+	return !s->bad && s->p->step[begin].op <= SET;
 }
 
 static int number(struct parser *s)
@@ -281,85 +340,63 @@ static bool quantifier(struct parser *s, int *least, int *most)
 	return true;
 }
 
-/* The atom once more, from its own text. */
-static void atom_again(struct parser *s, const char *from)
+/* The last steps, from `begin` on, least to most times. */
+static void repeat(struct parser *s, uint32_t begin, int least, int most)
 {
-	const char *behind = s->at;
+	const uint32_t n = s->p->steps - begin;
+	uint32_t source = begin;
 
-	s->at = from;
-	atom(s);
-	s->at = behind;
-}
-
-/* `atom` least to most times, in place of the steps from `begin` on. `from` .. is its text. */
-static void repeat(struct parser *s, const char *from, uint32_t begin, uint32_t sets, int least, int most)
-{
-	struct kbn_pattern *p = s->p;
-	int copies = most < 0 ? least : most;
-
-	/* Written anew from its text, so that each copy has its own places to go to. */
-	p->steps = begin;
-	p->sets = sets;
-	for (int i = 0; i < copies && !s->bad; i++) {
-		uint16_t fork = 0;
-
-		if (i >= least)
-			fork = emit(s, FORK, 0);
-		atom_again(s, from);
-		if (i >= least) {
-			p->step[fork].a = (uint16_t)(fork + 1);
-			p->step[fork].b = (uint16_t)p->steps;
-		}
+	if (most == 0) {
+		s->p->steps = begin;
+	} else if (least == 0) {
+		insert_fork(s, begin, n + 1 + (most < 0));
+		source++;
 	}
-	if (most < 0 && !s->bad) {
-		const uint16_t fork = emit(s, FORK, 0);
-
-		atom_again(s, from);
-		p->step[emit(s, JUMP, 0)].a = fork;
-		p->step[fork].a = (uint16_t)(fork + 1);
-		p->step[fork].b = (uint16_t)p->steps;
+	for (int i = 1; i < least && !s->bad; i++)
+		emit_copy(s, source, n);
+	if (most < 0 && least == 0)
+		emit_jump(s, -(int)n - 1);
+	else if (most < 0)
+		emit_fork(s, -(int)n, 1);
+	for (int i = least ? least : 1; i < most && !s->bad; i++) {
+		emit_fork(s, 1, (int)n + 1);
+		emit_copy(s, source, n);
 	}
 }
 
 static void piece(struct parser *s)
 {
-	const char *from = s->at;
-	const uint32_t begin = s->p->steps, sets = s->p->sets;
+	const uint32_t begin = s->p->steps;
 	int least, most;
 
-	atom(s);
-	/* a**, a{2}{3}: the repetition is the operand of the next; one suffices for all but counts. */
-	if (!s->bad && quantifier(s, &least, &most)) {
-		repeat(s, from, begin, sets, least, most);
-		while (!s->bad && (*s->at == '*' || *s->at == '+' || *s->at == '?')) {
-			int least2, most2;
-
-			quantifier(s, &least2, &most2);
-			least = least && least2;
-			most = most < 0 || most2 < 0 ? -1 : most;
-			if (least != 0 || most >= 0 || begin == s->p->steps) {
-				/* (a?)? (a+)+ and the like change nothing but whether none will do */
-			}
-			repeat(s, from, begin, sets, least, most);
-		}
-		if (*s->at == '{')
-			s->bad = true;
-	}
+	if (atom(s))
+		while (!s->bad && quantifier(s, &least, &most))
+			repeat(s, begin, least, most);
 }
 
-static bool ends_branch(const struct parser *s)
+static void branch(struct parser *s)
 {
-	return !*s->at || *s->at == '|' || (*s->at == ')' && s->depth);
+	while (!s->bad && *s->at && *s->at != '|' && !(*s->at == ')' && s->depth))
+		piece(s);
 }
 
 static void alternatives(struct parser *s)
 {
-	struct kbn_pattern *p = s->p;
-	uint32_t begin = p->steps;
+	const uint32_t begin = s->p->steps;
 
-	(void)begin;
-	while (!s->bad && !ends_branch(s))
-		piece(s);
+	branch(s);
+	while (!s->bad && *s->at == '|') {
+		uint32_t jump;
+
+		s->at++;
+		/* fork, the former ones, a jump over the next one, the next one */
+		insert_fork(s, begin, s->p->steps - begin + 2);
+		jump = s->p->steps;
+		emit_jump(s, 0);
+		branch(s);
+		if (!s->bad)
+			s->p->step[jump].a = (int16_t)(s->p->steps - jump);
+	}
 }
 
 bool kbn_pattern_compile(struct kbn_pattern *p, const char *text)
@@ -370,4 +407,110 @@ bool kbn_pattern_compile(struct kbn_pattern *p, const char *text)
 	alternatives(&s);
 	emit(&s, MATCH, 0);
 	return !s.bad && !*s.at;
+}
+
+/* ---------------------------------------------------------------------------------- matching */
+
+struct place {
+	int before, here; /* characters, -1 = none */
+};
+
+static bool holds(enum op op, const struct place *at)
+{
+	const bool before = at->before >= 0 && is_word((unsigned)at->before);
+	const bool here = at->here >= 0 && is_word((unsigned)at->here);
+
+	switch (op) {
+	case AT_BEGIN: return at->before < 0;
+	case AT_END: return at->here < 0;
+	case AT_EDGE: return before != here;
+	case NOT_EDGE: return before == here;
+	case WORD_BEGIN: return !before && here;
+	case WORD_END: return before && !here;
+	default: return false;
+	}
+}
+
+static bool takes(const struct kbn_pattern *p, const struct kbn_pattern_step *s, unsigned c)
+{
+	switch (s->op) {
+	case CHAR: return s->value == c;
+	case ANY: return true;
+	case SET: return p->set[s->value][c / 64] >> c % 64 & 1;
+	default: return false;
+	}
+}
+
+struct states {
+	uint64_t bit[WORDS];
+};
+
+static bool add(struct states *s, struct states *todo, uint32_t step)
+{
+	const uint64_t bit = (uint64_t)1 << step % 64;
+
+	if (!(s->bit[step / 64] & bit)) {
+		s->bit[step / 64] |= bit;
+		todo->bit[step / 64] |= bit;
+		return true;
+	}
+	return false;
+}
+
+/* All steps that are reached without taking a character. True when the end is one of them. */
+static bool close_states(const struct kbn_pattern *p, struct states *now, const struct place *at)
+{
+	struct states todo = *now;
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (uint32_t w = 0; w < WORDS; w++)
+			while (todo.bit[w]) {
+				const uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(todo.bit[w]);
+				const struct kbn_pattern_step *s = &p->step[i];
+
+				todo.bit[w] &= todo.bit[w] - 1;
+				if (s->op == MATCH)
+					return true;
+				if (s->op == FORK || s->op == JUMP)
+					more |= add(now, &todo, (uint32_t)((int)i + s->a));
+				if (s->op == FORK)
+					more |= add(now, &todo, (uint32_t)((int)i + s->b));
+				if (s->op > JUMP && holds(s->op, at))
+					more |= add(now, &todo, i + 1);
+			}
+	}
+	return false;
+}
+
+static void advance(const struct kbn_pattern *p, struct states *now, unsigned c)
+{
+	struct states next = {{0}}, unused = {{0}};
+
+	for (uint32_t w = 0; w < WORDS; w++)
+		for (uint64_t left = now->bit[w]; left; left &= left - 1) {
+			const uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(left);
+
+			if (takes(p, &p->step[i], c))
+				add(&next, &unused, i + 1);
+		}
+	*now = next;
+}
+
+bool kbn_pattern_matches(const struct kbn_pattern *p, const char *name)
+{
+	struct states now = {{0}};
+	struct place at = {-1, -1};
+
+	for (;; name++) {
+		now.bit[0] |= 1; /* a match may begin anywhere */
+		at.here = *name ? (unsigned char)*name : -1;
+		if (close_states(p, &now, &at))
+			return true;
+		if (!*name)
+			return false;
+		advance(p, &now, (unsigned char)*name);
+		at.before = at.here;
+	}
 }

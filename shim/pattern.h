@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 #define KBN_PATTERN_STEPS 1024u /* a repetition {n} counts n times */
-#define KBN_PATTERN_SETS  32u   /* bracket expressions and classes, counted likewise */
+#define KBN_PATTERN_SETS  64u   /* bracket expressions and classes */
 
 struct kbn_pattern_step {
-	uint8_t op;     /* enum in pattern.c */
-	uint8_t value;  /* character, or index of a set */
-	uint16_t a, b;  /* next steps of a fork, `a` alone of a jump */
+	uint8_t op;    /* enum in pattern.c */
+	uint8_t value; /* character, or index of a set */
+	int16_t a, b;  /* where a fork leads, a jump by `a` alone; relative to the step */
 };
 
 struct kbn_pattern {

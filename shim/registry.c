@@ -8,7 +8,6 @@
 #include "registry.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,8 +15,8 @@
 
 #include "hook.h"
 #include "kbn_hash.h"
-#include "log.h"
 #include "map.h"
+#include "settings.h"
 #include "state.h"
 #include "writer.h"
 
@@ -31,10 +30,12 @@ struct owner {
 	_Atomic uint32_t generation; /* odd = loaded now */
 };
 
-/* A CUfunction or CUkernel. Never changed once it is in the map. */
+/* A CUfunction or CUkernel. Only the generation ever changes once it is in the map. */
 struct handle {
 	struct owner *owner; /* NULL = not known */
-	uint32_t generation; /* of the owner when the handle was given out */
+	uint32_t image;      /* of the owner then */
+	/* of the owner when the handle was given out, or given out again for the same code */
+	_Atomic uint32_t generation;
 	bool is_cukernel;
 	const char *name; /* NULL = not known yet */
 	const void *twin; /* the CUkernel that this CUfunction stands for, else NULL */
@@ -50,7 +51,7 @@ KBN_MAP(named, 16384);   /* by hash of the name: where a library kernel of that 
 /* The library that has a kernel of some name; two libraries with the name are no help. */
 struct origin {
 	struct owner *owner;
-	uint32_t generation;
+	_Atomic uint32_t generation;
 	_Atomic bool is_ambiguous;
 };
 
@@ -139,27 +140,59 @@ static const char *copy_name(const char *name)
 
 static bool is_current(const struct handle *h)
 {
-	return !h->owner || atomic_load(&h->owner->generation) == h->generation;
+	return !h->owner || atomic_load(&h->owner->generation) == atomic_load(&h->generation);
+}
+
+/* The map knows no NULL, but programs launch it, perhaps again and again. */
+static const void *handle_key(const void *value)
+{
+	static const char null;
+
+	return value ? value : &null;
+}
+
+/* Without a name only an entry of the same load can be meant. */
+static bool is_same(const struct handle *h, const struct handle *wanted)
+{
+	if (!wanted->name && atomic_load(&h->generation) != atomic_load(&wanted->generation))
+		return false;
+	return h->owner == wanted->owner && h->image == wanted->image &&
+	       h->is_cukernel == wanted->is_cukernel && h->twin == wanted->twin &&
+	       (!wanted->name || (h->name && !strcmp(h->name, wanted->name)));
 }
 
 static struct handle *handle_add(const void *value, struct owner *owner, bool is_cukernel,
 				 const char *name, const void *twin)
 {
-	struct handle *h = kbn_map_get(&handles, value);
+	const struct handle wanted = {
+		.owner = owner,
+		.image = owner ? atomic_load(&owner->image) : 0,
+		.generation = owner ? atomic_load(&owner->generation) : 0,
+		.is_cukernel = is_cukernel,
+		.name = name,
+		.twin = twin,
+	};
+	struct handle *h = kbn_map_get(&handles, handle_key(value));
 
-	/* Programs ask for the same function again and again. */
-	if (h && h->owner == owner && is_current(h) && h->is_cukernel == is_cukernel &&
-	    h->twin == twin && (!name || (h->name && !strcmp(h->name, name))))
+	/*
+	 * Programs ask for the same function again and again, and load the same code again and again,
+	 * which mostly gives the same handles.
+	 */
+	if (h && is_same(h, &wanted)) {
+		if (atomic_exchange(&h->generation, wanted.generation) != wanted.generation)
+			changed();
 		return h;
+	}
 	h = kbn_alloc(sizeof(*h));
 	if (!h)
 		return NULL;
-	h->owner = owner;
-	h->generation = owner ? atomic_load(&owner->generation) : 0;
+	h->owner = wanted.owner;
+	h->image = wanted.image;
+	atomic_store(&h->generation, wanted.generation);
 	h->is_cukernel = is_cukernel;
 	h->name = name ? copy_name(name) : NULL;
 	h->twin = twin;
-	kbn_map_put(&handles, value, h);
+	kbn_map_put(&handles, handle_key(value), h);
 	changed();
 	return h;
 }
@@ -179,8 +212,13 @@ static void remember_origin(const char *name, struct owner *owner)
 {
 	struct origin *o = kbn_map_get(&named, name_key(name));
 
-	if (o && o->owner == owner && o->generation == atomic_load(&owner->generation))
+	if (o && o->owner == owner) { /* the same library, loaded again perhaps */
+		const uint32_t now = atomic_load(&owner->generation);
+
+		if (atomic_exchange(&o->generation, now) != now)
+			atomic_store(&o->is_ambiguous, false);
 		return;
+	}
 	if (o && atomic_load(&o->owner->generation) == o->generation) {
 		atomic_store(&o->is_ambiguous, true);
 		return;
@@ -353,28 +391,6 @@ static bool is_communication(const char *name)
 	return false;
 }
 
-static bool is_filtered(const char *name)
-{
-	static _Atomic int ready; /* 0 = not tried, 1 = no filter, 2 = filter, 3 = being made */
-	static regex_t re;
-	const char *pattern = kbn_settings.text[KBN_ENV_KERNELS];
-	const bool leaves_out = *pattern == '!';
-	int state = 0;
-
-	if (atomic_compare_exchange_strong(&ready, &state, 3)) {
-		state = !*pattern                                                      ? 1
-			: regcomp(&re, pattern + leaves_out, REG_EXTENDED | REG_NOSUB) ? 1
-										       : 2;
-		if (*pattern && state == 1)
-			kbn_say("every kernel is recorded: bad expression in KBN_KERNELS: ",
-				pattern);
-		atomic_store(&ready, state);
-	}
-	while ((state = atomic_load(&ready)) == 3)
-		;
-	return state == 2 && (regexec(&re, name, 0, NULL, 0) == 0) == leaves_out;
-}
-
 static void record_kernel(const struct kbn_kernel *k, const struct handle *h, CUfunction f)
 {
 	const CUdevice d = h->is_cukernel ? current_device() : 0;
@@ -420,7 +436,7 @@ static struct kbn_kernel *kernel_make(const struct handle *h, CUfunction f, uint
 		return NULL;
 	k->is_cukernel = h->is_cukernel;
 	k->is_comm = is_communication(name);
-	k->filtered = is_filtered(name);
+	k->filtered = !kbn_kernel_wanted(name);
 	for (int i = 0; i < 3; i++) {
 		const int v = attribute(h, f, d, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i);
 
@@ -462,7 +478,7 @@ static struct kbn_kernel *kernel_of(const struct handle *h, CUfunction f)
 
 static struct kbn_kernel *resolve_slowly(CUfunction f)
 {
-	struct handle *h = kbn_map_get(&handles, f);
+	struct handle *h = kbn_map_get(&handles, handle_key(f));
 	struct kbn_kernel *k;
 
 	if (h && !is_current(h))
@@ -481,7 +497,7 @@ static struct kbn_kernel *resolve_slowly(CUfunction f)
 
 struct kbn_kernel *kbn_registry_resolve(CUfunction f)
 {
-	struct handle *h = kbn_map_get(&handles, f);
+	struct handle *h = kbn_map_get(&handles, handle_key(f));
 	struct kbn_kernel *k = h && is_current(h) ? atomic_load(&h->kernel) : NULL;
 	struct kbn_relaxed relaxed;
 	int saved_errno;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "pattern.h"
 #include "state.h"
 #include "writer.h"
 
@@ -210,10 +211,34 @@ static enum kbn_timing timing(void)
 	return t == KBN_TIMING_OFF ? KBN_TIMING_OFF : KBN_TIMING_EVENTS;
 }
 
+static struct kbn_pattern kernels; /* of KBN_KERNELS */
+static enum { EVERY_KERNEL, MATCHING, NOT_MATCHING } wanted_kernels;
+
+static void read_kernels(void)
+{
+	const char *text = kbn_settings.text[KBN_ENV_KERNELS];
+	const bool leaves_out = *text == '!';
+
+	wanted_kernels = EVERY_KERNEL;
+	if (!*text)
+		return;
+	if (kbn_pattern_compile(&kernels, text + leaves_out))
+		wanted_kernels = leaves_out ? NOT_MATCHING : MATCHING;
+	else
+		kbn_say("every kernel is recorded: bad expression in KBN_KERNELS: ", text);
+}
+
+bool kbn_kernel_wanted(const char *name)
+{
+	return wanted_kernels == EVERY_KERNEL ||
+	       kbn_pattern_matches(&kernels, name) == (wanted_kernels == MATCHING);
+}
+
 void kbn_settings_read(void)
 {
 	struct kbn_settings *s = &kbn_settings;
 
+	kbn_stderr_remember();
 	for (int e = 0; e < KBN_ENV_N; e++) {
 		const char *v = secure_getenv(variables[e]);
 
@@ -231,6 +256,7 @@ void kbn_settings_read(void)
 		complain(KBN_ENV_RANK);
 		s->text[KBN_ENV_RANK] = defaults[KBN_ENV_RANK];
 	}
+	read_kernels();
 	s->window_profiler = choice(KBN_ENV_WINDOW, "all|profiler") == 1;
 	s->selects = s->skip || s->count || s->window_profiler || *s->text[KBN_ENV_KERNELS];
 	s->copies = flag(KBN_ENV_COPIES);

@@ -17,6 +17,9 @@ bool kbn_settings_wanted(void);
 /* True when `rank` is in a list like "0,3-5". An empty list has every rank. Exposed for tests. */
 bool kbn_rank_in_list(const char *list, int rank);
 
+/* False when KBN_KERNELS leaves kernels of this name out. */
+bool kbn_kernel_wanted(const char *name);
+
 /*
  * Expand %h %p %r %j %t %% of an output template into out[bytes]; cut when too long. %r is 0 and %j
  * the pid when there is no launcher. Exposed for tests.

@@ -109,14 +109,32 @@ static KBN_ALWAYS_INLINE struct kbn_shape *find(struct kbn_thread *t, enum kbn_s
 	return *place(t->shapes, t->shapes_cap, hash_of(kind, key), kind, key);
 }
 
-/* Past the cap: all further shapes of a kernel share a slot that tells no geometry. */
+/* Half of what lies past the cap is gone. */
+static bool reserve_is_scarce(void)
+{
+	const struct kbn_slots_header *h = kbn_writer_header();
+
+	return h && __atomic_load_n(&h->slots, __ATOMIC_RELAXED) >=
+			    h->slot_cap + (uint64_t)h->slot_cap / 16;
+}
+
+/*
+ * Past the cap: all further shapes of a kernel share a slot that tells no geometry, and in the end not
+ * even the context, for a program may make contexts without number.
+ */
 static struct kbn_shape *overflow(struct kbn_thread *t, enum kbn_slot_kind kind,
 				  const struct kbn_shape_key *key)
 {
-	const struct kbn_shape_key all = {
+	struct kbn_shape_key all = {
 		.kernel = key->kernel, .context = key->context, .flags = KBN_SLOT_OVERFLOW};
 	struct kbn_shape *s = find(t, kind, &all);
 
+	if (!s && !reserve_is_scarce())
+		s = shape_add(t, kind, &all, true);
+	if (s)
+		return s;
+	all.context = UINT32_MAX;
+	s = find(t, kind, &all);
 	return s ? s : shape_add(t, kind, &all, true);
 }
 

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "sys.h"
 
 #define STACK_BYTES  (32u << 10) /* of each of the two */
@@ -36,6 +37,7 @@ struct job {
 	uint64_t mask; /* of the host's thread */
 	pid_t host;
 	char *inner_stack;
+	bool has_stderr;
 	_Atomic bool leave; /* the host waits no longer */
 };
 
@@ -71,7 +73,7 @@ static int inner(void *arg)
 	long null;
 
 	null = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
-	if (syscall(SYS_fcntl, 2, F_GETFD) < 0 && null >= 0 && null != 2)
+	if (!j->has_stderr && null >= 0 && null != 2)
 		syscall(SYS_dup3, null, 2, 0);
 	if (null > 0)
 		syscall(SYS_dup3, null, 0, 0);
@@ -155,6 +157,7 @@ int kbn_spawn(const char *path, char *const argv[], char *const envp[], uint64_t
 	j->envp = envp;
 	j->host = getpid();
 	j->inner_stack = map;
+	j->has_stderr = kbn_stderr_is_safe();
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &j->mask, SIGSET_BYTES);
 	pid = clone(outer, map + 2 * STACK_BYTES, CLONE_VM, j);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &j->mask, NULL, SIGSET_BYTES);

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Run `path` with stdin from /dev/null, stdout and stderr both the host's stderr, no other
- * descriptor, the host's signal mask, default signal handlers; wait up to `wait_ns`. `argv`, `envp`
- * and `path` must stay unchanged for as long as this process lives.
+ * Run `path` with stdin from /dev/null, stdout and stderr both the host's stderr (/dev/null when
+ * that is not safe, see log.h), no other descriptor, the host's signal mask, default signal
+ * handlers; wait up to `wait_ns`. `argv`, `envp` and `path` must stay unchanged for as long as this process lives.
  * The exit status (127 = could not be run), -1 when no process could be made, -2 when it still runs.
  */
 int kbn_spawn(const char *path, char *const argv[], char *const envp[], uint64_t wait_ns);

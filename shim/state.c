@@ -7,7 +7,6 @@
  */
 #include "state.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,12 +19,21 @@
 #include "exit.h"
 #include "graph.h"
 #include "hook.h"
+#include "launch.h"
 #include "log.h"
 #include "process.h"
 #include "registry.h"
 #include "resolve.h"
 #include "settings.h"
+#include "sys.h"
 #include "writer.h"
+
+/* linux/membarrier.h, Linux 4.14; older headers lack them */
+#define MEMBARRIER_PRIVATE_EXPEDITED          8
+#define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
+
+#define QUIET_STEP_NS 200000u /* the end looks at launching threads this often, */
+#define QUIET_WAITS   100u    /* and not more often than that: 20 ms */
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18 /* Linux 4.14; older headers lack it */
@@ -95,9 +103,71 @@ void kbn_off(const char *why)
 	errno = saved_errno;
 }
 
+/* ----------------------------------------------------------------------------- recursion guard */
+
+/* More than one driver call, or an interposer around it, makes of calls that are hooked. */
+#define PASSED_MAX 32u
+
+/*
+ * Nothing is known of the memory at a guard that may be void: the stack it was on can be gone. The
+ * system call reads eight bytes of it, or fails, and then refuses to do anything.
+ */
+static bool is_readable(uintptr_t at)
+{
+	const int saved_errno = errno;
+	const bool readable = syscall(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, NULL, 8) == 0 ||
+			      errno != EFAULT;
+
+	errno = saved_errno;
+	return readable;
+}
+
+__attribute__((no_sanitize("address", "thread"))) bool kbn_guard_holds(void)
+{
+	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	const uintptr_t at = kbn_tls.frame + sizeof(uintptr_t);
+
+	return (here / 4096 == at / 4096 || is_readable(at)) &&
+	       *(const uintptr_t *)at == kbn_tls.caller;
+}
+
+/*
+ * The guard is void: launches that passed under it were not part of another call, and the launch that
+ * it stands for, seen already, has no outcome.
+ */
+static void guard_abandoned(void)
+{
+	const struct kbn_passed passed = kbn_tls.passed;
+	struct kbn_thread *t;
+
+	if (!kbn_tls.frame)
+		return;
+	kbn_tls.frame = 0;
+	if (passed.launches + passed.own == 0 || !kbn_recording())
+		return;
+	t = kbn_self();
+	for (uint32_t i = 0; i < passed.launches; i++)
+		KBN_COUNT(t, seen);
+	for (uint32_t i = 0; i < (uint32_t)passed.launches + passed.own; i++)
+		KBN_COUNT(t, dropped);
+}
+
+bool kbn_enter_again(uintptr_t frame)
+{
+	if (frame < kbn_tls.frame && kbn_tls.passed.calls < PASSED_MAX && kbn_guard_holds()) {
+		kbn_tls.passed.calls++;
+		return false;
+	}
+	guard_abandoned();
+	return true;
+}
+
 /* ---------------------------------------------------------------------------------- thread states */
 
-static _Atomic(struct kbn_thread *) threads; /* all that were ever made, newest first */
+#define ABANDONED_LOOKS 4
+
+static _Atomic(struct kbn_thread *) threads;   /* all that were ever made, newest first */
+static _Atomic(struct kbn_thread *) next_look; /* for abandoned ones */
 static _Atomic uint32_t thread_count;
 static pthread_key_t thread_key;
 static bool has_thread_key;
@@ -107,24 +177,56 @@ static void thread_ended(void *state)
 {
 	struct kbn_thread *t = state;
 
+	guard_abandoned();
 	kbn_tls.self = NULL;
 	kbn_tls.epoch = 0;
-	__atomic_store_n(&t->in_use, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->owner, 0, __ATOMIC_RELEASE);
 }
 
-static struct kbn_thread *thread_take_free(void)
+static bool thread_take(struct kbn_thread *t, uint32_t from, uint32_t tid)
 {
-	for (struct kbn_thread *t = atomic_load(&threads); t; t = t->next) {
-		uint32_t is_free = 0;
+	return __atomic_compare_exchange_n(&t->owner, &from, tid, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
 
-		if (__atomic_compare_exchange_n(&t->in_use, &is_free, 1, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
+static struct kbn_thread *thread_take_free(uint32_t tid)
+{
+	for (struct kbn_thread *t = atomic_load(&threads); t; t = t->next)
+		if (thread_take(t, 0, tid))
 			return t;
-	}
 	return NULL;
 }
 
-static struct kbn_thread *thread_make(void)
+static bool has_ended(uint32_t tid)
+{
+	return syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
+}
+
+/*
+ * A thread that launches from late destructors, or that could have none of ours, ends without a word.
+ * A few states are looked at for each one that would be made, so those left behind stay few.
+ */
+static struct kbn_thread *thread_take_abandoned(uint32_t tid)
+{
+	struct kbn_thread *t = atomic_load(&next_look);
+
+	for (int i = 0; i < ABANDONED_LOOKS; i++, t = t->next) {
+		uint32_t last;
+
+		if (!t)
+			t = atomic_load(&threads);
+		if (!t)
+			return NULL;
+		last = __atomic_load_n(&t->owner, __ATOMIC_RELAXED);
+		/* Signal 0 only asks. Our own id: this thread has no state, so that owner is gone. */
+		if (last && (last == tid || has_ended(last)) && thread_take(t, last, tid))
+			return t;
+	}
+	atomic_store(&next_look, t);
+	return NULL;
+}
+
+static struct kbn_thread *thread_make(uint32_t tid)
 {
 	struct kbn_thread *t = kbn_alloc(sizeof(*t));
 	uint32_t index;
@@ -132,7 +234,7 @@ static struct kbn_thread *thread_make(void)
 	if (!t)
 		return NULL;
 	t->id = atomic_fetch_add(&thread_count, 1);
-	t->in_use = 1;
+	t->owner = tid;
 	t->random = t->id * 2654435761u + 1;
 	t->counts = (struct kbn_thread_slot *)kbn_slot_new(true, &index);
 	if (t->counts) {
@@ -148,14 +250,17 @@ static struct kbn_thread *thread_make(void)
 struct kbn_thread *kbn_thread_begin(void)
 {
 	const int saved_errno = errno;
-	struct kbn_thread *t = thread_take_free();
+	const uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	struct kbn_thread *t = thread_take_free(tid);
 
 	if (!t)
-		t = thread_make();
+		t = thread_take_abandoned(tid);
+	if (!t)
+		t = thread_make(tid);
 	if (t) {
 		t->registry_generation = 0; /* none: forgets the handles */
 		if (t->counts)
-			t->counts->tid = (uint32_t)syscall(SYS_gettid);
+			t->counts->tid = tid;
 		if (has_thread_key)
 			pthread_setspecific(thread_key, t);
 		kbn_tls.self = t;
@@ -171,6 +276,7 @@ struct kbn_thread *kbn_thread_begin(void)
 static void forget_parent(void)
 {
 	atomic_store(&threads, NULL);
+	atomic_store(&next_look, NULL);
 	atomic_store(&thread_count, 0);
 	kbn_registry_reset();
 	kbn_graphs_reset();
@@ -195,8 +301,7 @@ static void open_recording(void)
 	if (!has_thread_key)
 		has_thread_key = !pthread_key_create(&thread_key, thread_ended);
 	kbn_process_record();
-	/* Keeps the driver's code mapped should the program close its handle. Never closed. */
-	dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	syscall(SYS_membarrier, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	live_set(live_word);
 	kbn_resolve_tell();
 }
@@ -205,11 +310,38 @@ static void open_recording(void)
  * Handlers that the program registered before cuInit run after this one and may launch; the driver
  * has ended by then, so nothing of ours may call it any more.
  */
+/*
+ * After the recording has ended: until no thread is in the part of a launch where it may still call
+ * the driver for us. The order of its mark and its look at the recording is made here, by a barrier
+ * on every processor, so that a launch need not pay for one. Bounded: the mark of a thread that was
+ * stopped or cancelled there stays.
+ */
+static void wait_for_launches(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) != 0)
+		kbn_sleep_ns(QUIET_STEP_NS * 10);
+	for (uint32_t waits = 0; waits < QUIET_WAITS; waits++) {
+		struct kbn_thread *t = atomic_load(&threads);
+
+		while (t && !(__atomic_load_n(&t->owner, __ATOMIC_RELAXED) &&
+			      __atomic_load_n(&t->busy, __ATOMIC_ACQUIRE)))
+			t = t->next;
+		if (!t)
+			return;
+		kbn_sleep_ns(QUIET_STEP_NS);
+	}
+}
+
 static void at_exit(void)
 {
+	if (getpid() != owner)
+		return; /* also a vfork child that calls exit(), in its parent's memory */
+	guard_abandoned();
 	kbn_exit_handler();
-	if (kbn_recording())
+	if (kbn_recording()) {
 		live_set(0);
+		wait_for_launches();
+	}
 }
 
 static void start(pid_t pid)
@@ -219,6 +351,8 @@ static void start(pid_t pid)
 	if (owner && owner != pid)
 		forget_parent();
 	owner = pid;
+	if (!kbn_is_first())
+		return;
 	kbn_settings_read();
 	if (!kbn_settings_wanted() || !kbn_ready() || !live_open())
 		return;

@@ -58,12 +58,19 @@ uint64_t kbn_now_ns(void);
 /*
  * Recursion guard. kbn_enter returns false when this thread is already inside kbn or inside a real
  * driver call made through us: the wrapper must then pass straight through, and not call leave.
- * The guard is the frame of the outermost wrapper. Its callees lie below it, so a guard above
- * which (or at which) we are now was left behind by a longjmp out of a signal handler: void.
+ * The guard is the frame of the outermost wrapper. A longjmp out of a real call (from a signal handler)
+ * leaves it behind. It is void when we are not below it, when its place on the stack holds something
+ * else by now, or when more calls came under it than one driver call makes. The launch that was left, and
+ * those that passed through under a guard that turns out to be void, count as dropped: no loss is
+ * silent.
  */
 static inline bool kbn_enter(void);
+static inline bool kbn_enter_launch(void); /* the same for a launch that is counted as seen */
 static inline void kbn_leave(void);
 static inline bool kbn_inside(void);
+
+/* A launch wrapper that was told to pass through says so. */
+static inline void kbn_passed_launch(void);
 
 /* ---- per-thread state of launching threads; owned by its thread, recycled when it ends ---- */
 
@@ -95,9 +102,10 @@ struct kbn_thread {
 	struct kbn_context_hit current;     /* the context that was current last */
 	struct kbn_shape **shapes; /* open-addressing table, capacity a power of two; NULL = free */
 	uint32_t shapes_used, shapes_cap;
-	uint8_t *params;         /* KBN_PARAM_BYTES of scratch for params.c; NULL = not made yet */
-	uint32_t random;         /* state of timing.c's generator, not 0 */
-	uint32_t in_use;         /* 1 while a thread owns it, stored atomically */
+	uint8_t *params; /* KBN_PARAM_BYTES of scratch for params.c; NULL = not made yet */
+	uint32_t random; /* state of timing.c's generator, not 0 */
+	uint32_t owner;  /* kernel's id of the thread that has it, 0 = free; stored atomically */
+	uint32_t busy;   /* 1 = may call the driver for us, see kbn_busy_enter; stored atomically */
 	struct kbn_thread *next; /* all states ever made */
 	void *timing;            /* ring of open brackets, owned by timing.c */
 	struct kbn_handle_hit {
@@ -114,6 +122,14 @@ struct kbn_thread {
  */
 static inline struct kbn_thread *kbn_self(void);
 
+/*
+ * Around the bookkeeping of a launch, in which driver calls of our own are made: false when the
+ * recording has ended, and then there must be none. The exiting thread ends the recording, makes
+ * every processor see that, and waits for threads that came in before. Not around the real call.
+ */
+static inline bool kbn_busy_enter(struct kbn_thread *t);
+static inline void kbn_busy_leave(struct kbn_thread *t);
+
 /* ---- what the inline functions above need ---- */
 
 /* BY_PID: the kernel did not take the request to wipe the page at fork, so the pid is compared. */
@@ -121,9 +137,15 @@ enum kbn_live_word { KBN_LIVE = 1, KBN_LIVE_BY_PID = 2 };
 
 /* Initial-exec TLS: an injected library has about 1.5 KB of it for all its variables. */
 struct kbn_tls {
-	uintptr_t frame; /* of the outermost wrapper, 0 = outside */
+	uintptr_t frame;  /* of the outermost wrapper, 0 = outside */
+	uintptr_t caller; /* return address in that frame: it is there while the wrapper runs */
 	struct kbn_thread *self;
 	uint32_t epoch; /* recording that `self` belongs to, 0 = there is no `self` */
+	struct kbn_passed {
+		uint32_t calls;
+		uint16_t launches;
+		uint16_t own; /* 1 = the guard itself is that of a launch */
+	} passed;             /* straight through under this guard */
 };
 #pragma GCC visibility push(hidden)
 extern __thread struct kbn_tls kbn_tls;
@@ -150,22 +172,60 @@ static inline bool kbn_recording(void)
 	return live == KBN_LIVE || (live && kbn_recording_by_pid());
 }
 
+static inline bool kbn_busy_enter(struct kbn_thread *t)
+{
+	__atomic_store_n(&t->busy, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the processor's part is the exiting thread's */
+	return kbn_recording();
+}
+
+static inline void kbn_busy_leave(struct kbn_thread *t)
+{
+	__atomic_store_n(&t->busy, 0, __ATOMIC_RELEASE);
+}
+
+/* Whether the guard above us is still that of a running wrapper. */
+bool kbn_guard_holds(void);
+
+/* There is a guard: false when it holds. Else it is void, and what passed under it is counted. */
+bool kbn_enter_again(uintptr_t frame);
+
 static inline __attribute__((always_inline)) bool kbn_inside(void)
 {
-	return (uintptr_t)__builtin_frame_address(0) < kbn_tls.frame;
+	return (uintptr_t)__builtin_frame_address(0) < kbn_tls.frame && kbn_guard_holds();
+}
+
+/* The two words at a frame address are the caller's frame and the return address. */
+static inline __attribute__((always_inline)) bool kbn_enter_as(uint16_t own)
+{
+	const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	if (__builtin_expect(kbn_tls.frame != 0, 0) && !kbn_enter_again(frame))
+		return false;
+	kbn_tls.caller = ((const uintptr_t *)frame)[1];
+	kbn_tls.passed = (struct kbn_passed){0, 0, own};
+	kbn_tls.frame = frame;
+	return true;
 }
 
 static inline __attribute__((always_inline)) bool kbn_enter(void)
 {
-	if (kbn_inside())
-		return false;
-	kbn_tls.frame = (uintptr_t)__builtin_frame_address(0);
-	return true;
+	return kbn_enter_as(0);
+}
+
+static inline __attribute__((always_inline)) bool kbn_enter_launch(void)
+{
+	return kbn_enter_as(1);
 }
 
 static inline __attribute__((always_inline)) void kbn_leave(void)
 {
 	kbn_tls.frame = 0;
+}
+
+static inline void kbn_passed_launch(void)
+{
+	kbn_tls.passed.launches++;
 }
 
 #endif

@@ -54,8 +54,11 @@ static enum kbn_time_mode mode_begin(void)
 	if (!atomic_compare_exchange_strong(&kbn_time_mode, &unknown,
 					    now)) /* another thread, or it was stopped */
 		now = unknown;
-	kbn_writer_header()->timing = now == KBN_MODE_ON ? KBN_TIMING_EVENTS : KBN_TIMING_OFF;
-	kbn_writer_header()->budget_ppm = kbn_settings.budget_ppm;
+	/* All threads that come here at once store the same. */
+	__atomic_store_n(&kbn_writer_header()->timing,
+			 now == KBN_MODE_ON ? KBN_TIMING_EVENTS : KBN_TIMING_OFF, __ATOMIC_RELAXED);
+	__atomic_store_n(&kbn_writer_header()->budget_ppm, kbn_settings.budget_ppm,
+			 __ATOMIC_RELAXED);
 	return now;
 }
 

@@ -181,8 +181,10 @@ static void graph_end(const struct graph_call *call, CUresult result)
 		CUresult result;                                \
 		int saved_errno;                                \
                                                                 \
-		if (!kbn_enter())                               \
+		if (!kbn_enter()) {                             \
+			kbn_passed_launch();                    \
 			return KBN_PASS(symbol, exec, stream);  \
+		}                                               \
 		saved_errno = errno;                            \
 		if (kbn_recording())                            \
 			call = graph_begin(exec, stream, ptsz); \

@@ -42,8 +42,10 @@ static inline void plain_call(struct kbn_call *c, CUfunction f, unsigned gx, uns
 		struct kbn_call call;                            \
 		CUresult result;                                 \
                                                                  \
-		if (!kbn_enter())                                \
+		if (!kbn_enter_launch()) {                       \
+			kbn_passed_launch();                     \
 			return KBN_PASS(symbol, __VA_ARGS__);    \
+		}                                                \
 		if (kbn_recording()) {                           \
 			setup;                                   \
 			kbn_call_begin(&call);                   \
@@ -173,8 +175,10 @@ KBN_WRAP(cuLaunchCooperativeKernelMultiDevice)
 {
 	CUresult result;
 
-	if (!kbn_enter())
+	if (!kbn_enter()) {
+		kbn_passed_launch();
 		return KBN_PASS(cuLaunchCooperativeKernelMultiDevice, list, n, flags);
+	}
 	result = KBN_REAL(cuLaunchCooperativeKernelMultiDevice, list, n, flags);
 	for (unsigned i = 0; kbn_recording() && list && i < n; i++)
 		count_entry(&list[i], result);

@@ -117,6 +117,60 @@ static void reload(void)
 	DO(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
 }
 
+static long resident_kb(void)
+{
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (f && fscanf(f, "%*d %ld", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Programs that load, launch and unload the same code at every step, by both interfaces. */
+static void load_loop(void)
+{
+	long rounds = client_number("ROUNDS", 6000);
+	static const struct make_kernel one[] = {{.name = "again_2us"}};
+	struct make_buffer image = make_cubin(90, one, 1, 20000);
+	CUmodule m;
+	CUlibrary l;
+	CUkernel k;
+	CUfunction f;
+
+	start();
+	for (long i = 0; i < rounds; i++) {
+		if (i & 1) {
+			OK(cuModuleLoadData(&m, image.at));
+			OK(cuModuleGetFunction(&f, m, "again_2us"));
+			OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+			OK(cuModuleUnload(m));
+		} else {
+			OK(cuLibraryLoadData(&l, image.at, NULL, NULL, 0, NULL, NULL, 0));
+			OK(cuLibraryGetKernel(&k, l, "again_2us"));
+			OK(cuLaunchKernel((CUfunction)k, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+			OK(cuLibraryUnload(l));
+		}
+	}
+	DO(cuCtxSynchronize());
+}
+
+/* A launch that can only fail, over and over. */
+static void null_kernel(void)
+{
+	long before;
+
+	start();
+	for (int i = 0; i < 100; i++)
+		cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+	before = resident_kb();
+	for (int i = 0; i < 100000; i++)
+		cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+	printf("memory grows: %d\n", resident_kb() - before > 2048);
+}
+
 /* The library interface, and its kernels given to launches as functions. */
 static void library(void)
 {
@@ -633,7 +687,7 @@ static const struct client_case cases[] = {
 	{"old", old},         {"parameters", parameters}, {"failing", failing},
 	{"sticky", sticky},   {"memory", memory},         {"profiler", profiler},
 	{"events", events},   {"no_device", no_device},   {"twice", twice},
-	{"times", times},
+	{"times", times},     {"load_loop", load_loop},   {"null_kernel", null_kernel},
 };
 
 int main(int argc, char **argv)

@@ -273,10 +273,32 @@ static void errors(void)
 	dlsym(driver, "cuLaunchKernel");
 	say_error("kept from dlsym");
 	dlsym(driver, "cuLaunchKernel_v7");
-	if (from_dlsym(&a, driver, ""))
+	if (from_dlsym(&a, driver, "")) {
+		dlsym(driver, "no_such_symbol");
 		run(&a, 5);
+	}
 	say_error("kept through a run");
 	say_error("end");
+}
+
+/* How programs ask for CUDA where there is none: by dlerror, not by the pointer. */
+static void absent(void)
+{
+	void *self = dlopen(NULL, RTLD_NOW);
+	void *const handles[] = {RTLD_DEFAULT, RTLD_NEXT, self};
+	static const char *const asked[] = {"cuInit", "cuLaunchKernel", "cuNoSuch", "malloc"};
+
+	for (size_t h = 0; h < 3; h++)
+		for (size_t i = 0; i < 4; i++) {
+			void *p;
+
+			dlerror();
+			p = dlsym(handles[h], asked[i]);
+			printf("%zu %s %d, error %d\n", h, asked[i], p != NULL, dlerror() != NULL);
+			p = dlvsym(handles[h], asked[i], "NONE_1");
+			printf("%zu %s version %d, error %d\n", h, asked[i], p != NULL,
+			       dlerror() != NULL);
+		}
 }
 
 static void *plugin(const char *name, int flags)
@@ -301,6 +323,13 @@ static void run_plugin(const char *name, int flags)
 		return;
 	memcpy(&go, &entry, sizeof(go));
 	go();
+}
+
+/* Its constructor waits for a thread, under the loader's lock. */
+static void plugin_joins(void)
+{
+	open_driver(RTLD_NOW);
+	plugin("plugin_joins.so", RTLD_NOW);
 }
 
 static void plugin_local(void)
@@ -346,6 +375,8 @@ static const struct client_case cases[] = {
 	{"private_table", private_table},
 	{"pseudo", pseudo},
 	{"errors", errors},
+	{"absent", absent},
+	{"plugin_joins", plugin_joins},
 	{"plugin_local", plugin_local},
 	{"plugin_direct", plugin_direct},
 	{"plugin_deepbind", plugin_deepbind},

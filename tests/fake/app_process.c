@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
@@ -21,7 +23,7 @@ extern char **environ;
 
 static CUcontext context;
 static CUmodule module;
-static CUfunction none, hang;
+static CUfunction none, hang, late;
 
 static int quick(unsigned grid)
 {
@@ -35,7 +37,8 @@ static void start(void)
 	if (OK(cuInit(0)) || OK(cuDevicePrimaryCtxRetain(&context, 0)) ||
 	    OK(cuCtxSetCurrent(context)) || OK(cuModuleLoadData(&module, image.at)) ||
 	    OK(cuModuleGetFunction(&none, module, "k_none_5us")) ||
-	    OK(cuModuleGetFunction(&hang, module, "k_hang")))
+	    OK(cuModuleGetFunction(&hang, module, "k_hang")) ||
+	    OK(cuModuleGetFunction(&late, module, "k_20us")))
 		_exit(3);
 	for (int i = 0; i < 20; i++)
 		OK(quick(1));
@@ -161,6 +164,21 @@ static void fork_loop(void)
 	stop = 1;
 	pthread_join(t, NULL);
 	printf("bad children %d\n", bad);
+	DO(cuCtxSynchronize());
+}
+
+/* Not allowed, and done: the child runs the exit handlers in its parent's memory. */
+static void vfork_exit(void)
+{
+	pid_t pid;
+
+	start();
+	fflush(stdout);
+	if (!(pid = vfork()))
+		exit(0);
+	reap(pid, "vfork exit");
+	for (int i = 0; i < 10; i++)
+		OK(quick(1));
 	DO(cuCtxSynchronize());
 }
 
@@ -343,6 +361,36 @@ static void close_fds(void)
 	}
 }
 
+/* Descriptor 2 is closed and becomes a file of the program, before cuInit or after it. */
+static void use_stderr(bool early)
+{
+	const char text[] = "mine";
+	char back[256] = "";
+	int fd;
+
+	if (!early)
+		start();
+	close(2);
+	fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (early)
+		start();
+	else
+		cuInit(0);
+	if (write(fd, text, sizeof(text)) != (ssize_t)sizeof(text))
+		printf("write failed\n");
+	printf("file %d holds %zd bytes: %s\n", fd, pread(fd, back, sizeof(back) - 1, 0), back);
+}
+
+static void stderr_early(void)
+{
+	use_stderr(true);
+}
+
+static void stderr_late(void)
+{
+	use_stderr(false);
+}
+
 static void descriptors(void)
 {
 	int before = dup(0), after;
@@ -384,7 +432,17 @@ static void fiber(void)
 		quick(1 + (unsigned)i % 7);
 }
 
-static void fibers(void)
+/* The first launch of a kernel, with all that is asked about it then. */
+static void first_fiber(void)
+{
+	uint64_t a = 1;
+	void *params[] = {&a, &a};
+
+	OK(cuLaunchKernel(late, 1, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+	fiber();
+}
+
+static void on_small_stack(void (*run)(void))
 {
 	size_t page = 4096, bytes = 16384;
 	char *stack = mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -396,9 +454,57 @@ static void fibers(void)
 	fiber_context.uc_stack.ss_sp = stack + page;
 	fiber_context.uc_stack.ss_size = bytes;
 	fiber_context.uc_link = &main_context;
-	makecontext(&fiber_context, fiber, 0);
+	makecontext(&fiber_context, run, 0);
 	swapcontext(&main_context, &fiber_context);
 	DO(cuCtxSynchronize());
+}
+
+static void fibers(void)
+{
+	on_small_stack(fiber);
+}
+
+static void fibers_first(void)
+{
+	on_small_stack(first_fiber);
+}
+
+/* ---- a jump out of a launch ---- */
+
+static sigjmp_buf jump;
+
+static void on_alarm(int signal_number)
+{
+	(void)signal_number;
+	siglongjmp(jump, 1);
+}
+
+static __attribute__((noinline)) int launch_deeper(int depth)
+{
+	volatile char room[4096];
+	int result;
+
+	room[0] = 1;
+	result = depth ? launch_deeper(depth - 1) : quick(3);
+	return result + room[0] - 1;
+}
+
+/* With FAKE_LAUNCH_US so large that the alarm comes in the middle of a launch. */
+static void jumps(void)
+{
+	struct itimerval once = {{0, 0}, {0, 2000}};
+
+	start();
+	signal(SIGALRM, on_alarm);
+	if (!sigsetjmp(jump, 1)) {
+		setitimer(ITIMER_REAL, &once, NULL);
+		quick(2);
+	}
+	/* The frame of that launch lies above these, where nothing overwrites it. */
+	for (int i = 0; i < 100; i++)
+		OK(launch_deeper(3));
+	for (int i = 0; i < 10; i++)
+		OK(quick(4));
 }
 
 /* ---- the loader's lock ---- */
@@ -437,6 +543,7 @@ static const struct client_case cases[] = {
 	{"forks", forks},
 	{"fork_first", fork_first},
 	{"fork_loop", fork_loop},
+	{"vfork_exit", vfork_exit},
 	{"exec_over", exec_over},
 	{"end_return", end_return},
 	{"end_exit", end_exit},
@@ -451,9 +558,13 @@ static const struct client_case cases[] = {
 	{"end_threads", end_threads},
 	{"end_reaper", end_reaper},
 	{"close_fds", close_fds},
+	{"stderr_early", stderr_early},
+	{"stderr_late", stderr_late},
 	{"descriptors", descriptors},
 	{"quiet_state", quiet_state},
 	{"fibers", fibers},
+	{"fibers_first", fibers_first},
+	{"jumps", jumps},
 	{"constructor", constructor},
 };
 

@@ -207,9 +207,26 @@ static void first(void)
 	printf("failures %d\n", failures);
 }
 
+/* All keys are taken: nobody tells the recorder that a thread ends. */
+static void no_keys(void)
+{
+	pthread_key_t key;
+	pthread_t t;
+	int keys = 0;
+
+	while (!pthread_key_create(&key, NULL))
+		keys++;
+	printf("keys taken %d\n", keys > 0);
+	for (int i = 0; i < 100; i++) {
+		pthread_create(&t, NULL, first_use, NULL);
+		pthread_join(t, NULL);
+	}
+	printf("failures %d\n", failures);
+}
+
 static const struct client_case cases[] = {
-	{"matrix", matrix}, {"contended", contended}, {"churn", churn},
-	{"unload", unload}, {"contexts", contexts},   {"first", first},
+	{"matrix", matrix},     {"contended", contended}, {"churn", churn},     {"unload", unload},
+	{"contexts", contexts}, {"first", first},         {"no_keys", no_keys},
 };
 
 int main(int argc, char **argv)

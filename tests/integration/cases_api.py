@@ -1,7 +1,7 @@
 """Every part of the driver's interface: bare = recorded, and the recording = the driver's counts."""
 import struct
 
-from rig import case, check, code_captured, equal, true_counts
+from rig import SAN, Skipped, case, check, code_captured, equal, true_counts
 
 
 GRAPHS = ("capture", "capture_legacy", "capture_threads", "graphs", "conditional", "reinstantiate")
@@ -29,6 +29,30 @@ def reload(c):
     # The last launch is through a dead handle: a kernel without name and code.
     r, rec = api("reload", unseen=("",))(c)
     equal({"first_2us": 100, "second_3us": 110}, rec.by_kernel("ran"), "launches by kernel")
+
+
+@case("api/load_loop")
+def load_loop(c):
+    """Equal code loaded again is the image and the kernel it was: one slot, a short log."""
+    r = c.both(["app_direct", "load_loop"], log=False)
+    rec = r.one()
+    true_counts(r, rec)
+    # The module and the library are two origins of the code.
+    equal(["again_2us"] * 2, [k["name"] for k in rec.kernels.values()], "kernels")
+    equal(3, len(rec.images), "images")
+    check(len(rec.slots) <= 2, "%d slots", len(rec.slots))
+    check(rec.log_bytes < 16384, "%d bytes of log", rec.log_bytes)
+
+
+@case("api/null_kernel")
+def null_kernel(c):
+    if SAN:
+        raise Skipped("the sanitizer's memory grows")
+    r = c.both(["app_direct", "null_kernel"], log=False)
+    rec = r.one()
+    equal(100100, rec.total("failed"), "failed launches")
+    check("memory grows: 0" in r.out, "%s", r.out)
+    equal(1, len(rec.slots), "slots")
 
 
 @case("api/basic")

@@ -19,7 +19,7 @@ def door(name, launches=True, **more):
 
 for _name in ("base_names", "suffixed_names", "runtime", "errors", "plugin_direct"):
     case("doors/" + _name)(door(_name))
-for _name in ("runtime_v1", "pseudo", "plugin_local"):
+for _name in ("runtime_v1", "pseudo", "plugin_local", "absent"):
     case("doors/" + _name)(door(_name, launches=False))
 
 
@@ -39,6 +39,25 @@ def plugin_deepbind(c):
         raise Skipped("sanitizers refuse RTLD_DEEPBIND")
     # Known miss: such a library binds to the driver directly. The program must not notice us.
     c.both(["app_doors", "plugin_deepbind"])
+
+
+@case("doors/plugin_joins")
+def plugin_joins(c):
+    r = c.both(["app_doors", "plugin_joins"], limit=20)
+    equal(20, r.one().total("ran"), "launches")
+
+
+@case("doors/two_copies")
+def two_copies(c):
+    """Of two copies of the library only the first records."""
+    if SAN:
+        raise Skipped("the sanitizer wraps dlsym as well")
+    copy = os.path.join(c.home, "libkbn.so")
+    shutil.copy(SHIM, copy)
+    for before, after in (((copy,), ()), ((), (copy,))):
+        r = c.run(["app_direct", "basic"], before=before, after=after)
+        c.same(c.run(["app_direct", "basic"], shim=None), r)
+        true_counts(r, r.one())
 
 
 @case("doors/private_table")

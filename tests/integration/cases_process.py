@@ -137,6 +137,56 @@ def fibers_stacks(c):
     equal(520, r.one().total("ran"), "launches recorded")
 
 
+@case("process/fibers_filter")
+def fibers_filter(c):
+    if SAN:
+        raise Skipped("the sanitizer does not support small stacks of one's own")
+    for pattern, ran in (("(k_none|k_.*us)+[^abc]*$", 521), ("!^k_20us$", 520), ("^k_2", 1)):
+        r = c.both(["app_process", "fibers_first"], env={"KBN_KERNELS": pattern})
+        rec = r.one()
+        equal(ran, rec.total("ran"), "launches recorded of " + pattern)
+        equal(521 - ran, rec.filtered, "launches left out")
+
+
+@case("process/jumps")
+def jumps(c):
+    """A longjmp out of a launch leaves our guard behind. Nothing is lost without being counted."""
+    if SAN:
+        raise Skipped("the sanitizer's signal handling delays the jump")
+    r = c.both(["app_process", "jumps"], env={"FAKE_LAUNCH_US": 4000}, calls=False)
+    rec = r.one()
+    equal(131, rec.seen, "launches seen: 20, the one that was left, 100, 10")
+    equal(rec.seen, rec.bins(), "launches seen and their bins")
+    check(1 <= rec.thread_dropped <= 33, "%d launches dropped", rec.thread_dropped)
+
+
+@case("process/vfork_exit")
+def vfork_exit(c):
+    r = c.both(["app_process", "vfork_exit"], calls=False)
+    equal(30, r.one().total("ran"), "launches recorded")
+
+
+@case("process/stderr_reused")
+def stderr_reused(c):
+    """No message, and no report, in a file of the program under the number of stderr."""
+    for name in ("stderr_early", "stderr_late"):
+        for report in ("none", "md"):
+            env = {"KBN_QUIET": 0, "KBN_TIMING": "nonsense", "KBN_REPORT": report, "PATH": "/nowhere"}
+            r = c.run(["app_process", name], env=env)
+            check("file 2 holds 5 bytes: mine" in r.out, "%s: %s", name, r.out)
+            equal(b"mine\0", open(os.path.join(r.home, "work", "data"), "rb").read(), "the file at the end")
+
+
+@case("process/stderr_file")
+def stderr_file(c):
+    """A stderr that a shell has sent to a file gets its messages."""
+    for redirect in ("2>err", "2>>err", ">err 2>&1"):
+        argv = limited("exec " + redirect, ["app_direct", "twice"])
+        r = c.run(argv, env={"KBN_QUIET": 0, "KBN_TIMING": "nonsense"})
+        text = open(os.path.join(r.home, "work", "err")).read()
+        check("unusable value of KBN_TIMING" in text, "no message with %s: %r", redirect, text)
+
+
 @case("process/no_malloc")
 def no_malloc(c):
     if SAN:

@@ -1,5 +1,5 @@
 """Threads: counts stay exact, nothing breaks, nothing hangs."""
-from rig import SAN, case, check, equal, true_counts
+from rig import SAN, Skipped, case, check, equal, true_counts
 
 SCALE = 4 if SAN else 1
 
@@ -21,6 +21,15 @@ for _name, _rounds in (("matrix", 100), ("churn", 40), ("unload", 60), ("context
 def contended(c):
     r, rec = threads("contended", 400)(c)
     equal(3200 // SCALE, r.counts.ok, "launches")
+
+
+@case("threads/no_keys")
+def no_keys(c):
+    """States of threads whose end nobody reports are found by their ids."""
+    if SAN:
+        raise Skipped("the sanitizer needs a key")
+    r, rec = threads("no_keys", 1)(c)
+    check(len(rec.threads) <= 8, "%d thread slots for one thread at a time", len(rec.threads))
 
 
 @case("threads/recycled")

@@ -52,9 +52,16 @@ struct how {
 /* Runs the handler in a process of its own; returns its exit status. */
 static int at_exit_of(struct how h)
 {
-	char run[300];
+	char run[300], path[700];
 	int status;
-	pid_t pid = fork();
+	pid_t pid;
+
+	/* A folder of that name is no program, though it can be "executed". */
+	snprintf(path, sizeof(path), "%s/folder/kbn", dir);
+	if (mkdir(strcat(strcpy(run, dir), "/folder"), 0755) == 0)
+		mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/folder:%s", dir, dir);
+	pid = fork();
 
 	if (pid == 0) {
 		const char *why;
@@ -67,7 +74,7 @@ static int at_exit_of(struct how h)
 		setenv("CUDA_INJECTION64_PATH", "/b/test_exit", 1);
 		setenv("NVTX_INJECTION64_PATH", "/d/other.so", 1);
 		setenv("KBN_REPORT", "md", 1);
-		setenv("PATH", dir, 1);
+		setenv("PATH", path, 1);
 		if (kbn_writer_open(run, 64, &why) < 0)
 			_exit(100);
 		kbn_settings.text[KBN_ENV_REPORT] = h.report;

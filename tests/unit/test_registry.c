@@ -345,6 +345,23 @@ static void past_the_cap_shapes_share_a_slot(void **state)
 	assert_int_equal(last->slot->kernel, 1);
 }
 
+/* Contexts without number: in the end one slot takes the launches of a kernel in all of them. */
+static void past_the_reserve_no_launch_is_lost(void **state)
+{
+	struct kbn_thread t = {.id = 0};
+	struct kbn_shape_key key = {.kernel = 1, .block = {32, 1, 1}};
+	struct kbn_shape *s = NULL;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		key.context = i + 1;
+		s = kbn_shape_of(&t, KBN_SLOT_LAUNCH, &key);
+		assert_non_null(s);
+	}
+	assert_int_equal(s->slot->context, UINT32_MAX);
+	assert_int_equal(s->slot->kernel, 1);
+}
+
 /* ------------------------------------------------------------------------------------- parameters */
 
 static struct kbn_kernel *kernel_with_params(void)
@@ -488,7 +505,8 @@ static void settings_fall_back_to_defaults(void **state)
 	kbn_settings_read();
 	assert_true(kbn_settings_wanted());
 	for (size_t i = 0; i < 6; i++) { /* one message, and everything is recorded */
-		setenv("KBN_RANK", (const char *[]){"zero", "-1", "1-", "1,", "0-1-3", "1 2"}[i], 1);
+		setenv("KBN_RANK", (const char *[]){"zero", "-1", "1-", "1,", "0-1-3", "1 2"}[i],
+		       1);
 		kbn_settings_read();
 		assert_true(kbn_settings_wanted());
 	}
@@ -533,6 +551,7 @@ int main(void)
 		TEST(shapes_are_told_apart),
 		TEST(parameters_have_their_turn_four_times),
 		TEST(past_the_cap_shapes_share_a_slot),
+		TEST(past_the_reserve_no_launch_is_lost),
 		TEST(parameters_come_from_their_own_bytes),
 		TEST(a_short_buffer_is_not_read_past),
 		TEST(without_an_exact_table_nothing_is_read),

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
+#include "log.h"
 #include "spawn.h"
 #include "sys.h"
 
@@ -115,9 +116,9 @@ static void test_host_child_is_left_to_the_host(void **state)
 }
 
 /* What a command prints, both streams; with stderr of this process sent to a file meanwhile. */
-static char *printed(const char *path, char *const argv[])
+static char *printed_into(int mode, const char *path, char *const argv[])
 {
-	int saved = dup(2), fd = open(out, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int saved = dup(2), fd = open(out, mode | O_CREAT | O_TRUNC, 0600);
 	char *envp[] = {NULL};
 
 	dup2(fd, 2);
@@ -126,6 +127,11 @@ static char *printed(const char *path, char *const argv[])
 	close(saved);
 	close(fd);
 	return written();
+}
+
+static char *printed(const char *path, char *const argv[])
+{
+	return printed_into(O_WRONLY, path, argv);
 }
 
 static void test_descriptors_of_the_child(void **state)
@@ -174,6 +180,21 @@ static void test_signals_of_the_child(void **state)
 	free(text);
 }
 
+/* Descriptor 2 is a file that the host reads and writes itself, or another one than at the start. */
+static void test_a_file_of_the_host_is_left_alone(void **state)
+{
+	char *const ls[] = {(char *)"ls", (char *)"/", NULL};
+	char *text = printed_into(O_RDWR, "/bin/ls", ls);
+
+	(void)state;
+	assert_string_equal(text, "");
+	free(text);
+	kbn_stderr_remember();
+	text = printed_into(O_WRONLY, "/bin/ls", ls);
+	assert_string_equal(text, "");
+	free(text);
+}
+
 static void test_closed_standard_descriptors(void **state)
 {
 	int status;
@@ -214,6 +235,7 @@ int main(void)
 		CASE(test_host_child_is_left_to_the_host),
 		CASE(test_descriptors_of_the_child),
 		CASE(test_signals_of_the_child),
+		CASE(test_a_file_of_the_host_is_left_alone),
 		CASE(test_closed_standard_descriptors),
 		CASE(test_wait_is_bounded_and_the_child_lives_on),
 	};
