@@ -248,6 +248,14 @@ const struct product *product_find(const char *name)
 	return NULL;
 }
 
+const struct product *product_like(const char *part)
+{
+	for (size_t i = 0; *part && i < ARRAY_N(products); i++)
+		if (strcasestr(products[i].name, part) || strcasestr(part, products[i].name))
+			return &products[i];
+	return NULL;
+}
+
 /*
  * A data-centre part (its tensor units run at full rate), then one whose row was read from a device,
  * then the largest.

@@ -97,6 +97,8 @@ const struct arch *arch_find(int sm, bool *exact);
 
 /* A product or profile by its full name (case does not matter), NULL = none. */
 const struct product *product_find(const char *name);
+/* The product whose name has `part` in it, or the other way round, without regard to case; NULL = none. */
+const struct product *product_like(const char *part);
 /* The product used when only an architecture is given, NULL = none. */
 const struct product *product_reference(int sm);
 

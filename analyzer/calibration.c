@@ -124,14 +124,6 @@ int calibration_load(struct calibration *c, const uint8_t uuid[16], struct err *
 	return rc;
 }
 
-double event_bias_plain(const struct event_bias *b, double raw_ns)
-{
-	double part =
-		(raw_ns - EVENT_PLAIN_SHORT_NS) / (EVENT_PLAIN_LONG_NS - EVENT_PLAIN_SHORT_NS);
-
-	return b->gated_ns + fmin(fmax(part, 0), 1) * (b->plain_ns - b->gated_ns);
-}
-
 double event_bias_plain_uncertainty(const struct event_bias *b)
 {
 	return b->gated_uncertainty_ns + fabs(b->plain_ns - b->gated_ns) / 2;

@@ -41,16 +41,10 @@ void calibration_uuid(char out[48], const uint8_t uuid[16]);
  */
 struct event_bias {
 	double gated_ns, gated_uncertainty_ns;
-	double plain_ns; /* around kernels of EVENT_PLAIN_LONG_NS and longer */
+	double plain_ns;
 	bool calibrated; /* of this device, else of the table */
 	const char *source;
 };
-
-#define EVENT_PLAIN_SHORT_NS 8000.0  /* event times up to here: as gated ones */
-#define EVENT_PLAIN_LONG_NS  25000.0 /* from here on plain_ns; between the two in proportion */
-
-/* What is in the event time `raw_ns` of a plain pair besides its kernel. */
-double event_bias_plain(const struct event_bias *b, double raw_ns);
 
 /* How far a plain time is wrong at most: the gated uncertainty and half of what plain pairs add. */
 double event_bias_plain_uncertainty(const struct event_bias *b);

@@ -23,6 +23,9 @@ int cmd_occupancy(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 
+/* Fill *e for a name that is no device; a similar one is suggested. Returns -1. */
+int cmd_no_device(const char *name, struct err *e);
+
 /* Print "kbn COMMAND: text [at byte N]" to stderr; returns the exit status that the error stands for. */
 int cmd_fail(const char *command, const struct err *e);
 

@@ -251,8 +251,10 @@ int cmd_devices(int argc, char **argv)
 	name = n ? operands[0] : NULL;
 	if (n > 1 || (name && !product_find(name) &&
 		      (arch_parse(name) < 0 || !arch_find(arch_parse(name), NULL)))) {
-		err_set(&e, ERR_USAGE, -1,
-			n > 1 ? "one name at a time" : "no device or architecture named %s", name);
+		if (n > 1)
+			err_set(&e, ERR_USAGE, -1, "one name at a time");
+		else
+			cmd_no_device(name, &e);
 		return cmd_fail("devices", &e);
 	}
 	if (json) {

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "arch.h"
+
 int cmd_fail(const char *command, const struct err *e)
 {
 	fprintf(stderr, "kbn %s: %s", command, e->text);
@@ -16,4 +18,17 @@ int cmd_fail(const char *command, const struct err *e)
 		return CMD_USAGE;
 	}
 	return CMD_INPUT;
+}
+
+int cmd_no_device(const char *name, struct err *e)
+{
+	const struct product *like = product_like(name);
+
+	if (like)
+		return err_set(
+			e, ERR_USAGE, -1,
+			"no device or architecture named %s; is it \"%s\"? (kbn devices lists all)",
+			name, like->name);
+	return err_set(e, ERR_USAGE, -1,
+		       "no device or architecture named %s (kbn devices lists all)", name);
 }

@@ -25,17 +25,19 @@ struct request {
 };
 
 #define OPTIONS(q)                                                                                 \
-	{"--arch", OPTION_TEXT, &(q)->arch, "sm_XX", "the architecture"},                          \
+	{"--arch", OPTION_TEXT, &(q)->arch, "sm_XX", "the architecture, or"},                      \
 		{"--device", OPTION_TEXT, &(q)->device, "NAME",                                    \
-		 "or a device or profile of `kbn devices`"},                                       \
-		{"--registers", OPTION_NUMBER, &(q)->registers, "N", "registers per thread"},      \
-		{"--block", OPTION_TRIPLE, &(q)->block, "X[,Y[,Z]]", "threads of a block"},        \
+		 "a device or profile of `kbn devices`; not both"},                                \
+		{"--registers", OPTION_NUMBER, &(q)->registers, "N",                               \
+		 "registers per thread (needed; ptxas -v or a report of kbn says how many)"},      \
+		{"--block", OPTION_TRIPLE, &(q)->block, "X[,Y[,Z]]",                               \
+		 "threads of a block (needed)"},                                                   \
 		{"--smem", OPTION_NUMBER, &(q)->static_smem, "BYTES",                              \
 		 "static shared memory per block"},                                                \
 		{"--dyn-smem", OPTION_NUMBER, &(q)->dyn_smem, "BYTES",                             \
 		 "dynamic shared memory per block"},                                               \
 		{"--grid", OPTION_TRIPLE, &(q)->grid, "X[,Y[,Z]]",                                 \
-		 "blocks; then waves are told (with --device)"},                                   \
+		 "blocks; then waves are told (needs --device)"},                                  \
 		{"--cluster", OPTION_TRIPLE, &(q)->cluster, "X[,Y[,Z]]", "blocks of a cluster"},   \
 		{"--barriers", OPTION_NUMBER, &(q)->barriers, "N",                                 \
 		 "named barriers per block (1)"},                                                  \
@@ -56,16 +58,17 @@ static int find_device(const struct request *q, struct arch_device *d, struct er
 	const struct product *p;
 	int sm;
 
-	if (!q->device == !q->arch)
+	if (!q->device && !q->arch)
 		return err_set(e, ERR_USAGE, -1, "give --arch or --device");
+	if (q->device && q->arch)
+		return err_set(e, ERR_USAGE, -1, "give --arch or --device, not both");
 	if (q->device && (p = product_find(q->device))) {
 		arch_describe_product(d, p);
 		return 0;
 	}
 	sm = arch_parse(q->device ? q->device : q->arch);
 	if (sm < 0)
-		return err_set(e, ERR_USAGE, -1, "no device or architecture named %s",
-			       q->device ? q->device : q->arch);
+		return cmd_no_device(q->device ? q->device : q->arch, e);
 	arch_describe(d, "", sm, false, NULL, 0);
 	return d->arch_known
 		       ? 0
@@ -86,6 +89,9 @@ static int check(const struct request *q, struct err *e)
 		return err_set(e, ERR_USAGE, -1, "no SM has that much shared memory");
 	if (q->barriers > 16)
 		return err_set(e, ERR_USAGE, -1, "a block has at most 16 barriers");
+	if (q->grid[0] && !(q->device && product_find(q->device)))
+		return err_set(e, ERR_USAGE, -1,
+			       "--grid needs --device NAME: waves depend on the number of SMs");
 	if (q->carveout > INT32_MAX / 4)
 		return err_set(e, ERR_USAGE, -1, "no SM has that much shared memory");
 	return 0;
@@ -94,17 +100,15 @@ static int check(const struct request *q, struct err *e)
 static void print_text(const struct arch_device *d, const struct occupancy *o,
 		       const struct smem_cliff *c, int published)
 {
-	char a[TEXT_NUMBER];
+	char a[TEXT_NUMBER], room[RENDER_ROOM];
 
 	printf("sm_%d%s%s%s\n", d->arch.sm, d->arch_exact ? "" : " (nearest row)",
 	       *d->name ? ", " : "", d->name);
 	render_text_occupancy(o, 2, stdout);
 	if (o->why)
 		printf("note: %s\n", o->why);
-	if (o->blocks_per_sm >= 0)
-		printf("%d warps per SM, %.1f%% of %d; %s the %d that hide latency\n",
-		       o->warps_per_sm, o->pct, o->max_warps_per_sm,
-		       o->enough_warps ? "at least" : "below", o->enough_warps_at);
+	if (o->blocks_per_sm > 0)
+		printf("%s\n", render_room(room, o));
 	if (!isnan(o->waves))
 		printf("%.4g waves, the last %.3g%% full, %.1f%% of the SM time idle at the end\n",
 		       o->waves, o->last_wave_pct, o->tail_waste_pct);
@@ -140,7 +144,7 @@ int cmd_occupancy(int argc, char **argv)
 	if (options_parse(table, options, argc, argv, operands, &n, &e) != 0)
 		return cmd_fail("occupancy", &e);
 	if (q.help) {
-		printf("usage: kbn occupancy --arch sm_XX --registers N --block X[,Y[,Z]] [options]\n");
+		printf("usage: kbn occupancy --arch sm_XX | --device NAME  --registers N --block X[,Y[,Z]] [options]\n");
 		options_help(table, options, stdout);
 		return CMD_GOOD;
 	}

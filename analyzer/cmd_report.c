@@ -124,8 +124,10 @@ static int load_calibrations(struct analysis *a, bool quiet, struct err *e)
 static int analysis_open(struct analysis *a, const struct request *q, struct names_filter *filter,
 			 bool at_exit, struct err *e)
 {
-	struct report_options o = {filter ? names_match : NULL, filter,
-				   (size_t)(q->top > 0 ? q->top : 0)};
+	struct report_options o = {.match = filter ? names_match : NULL,
+				   .match_ctx = filter,
+				   .pattern = q->kernel,
+				   .top = (size_t)(q->top > 0 ? q->top : 0)};
 
 	if (session_open(&a->session, q->dirs, q->dirs_n, (int)q->rank, e) != 0) {
 		a->session.arena = NULL;

@@ -244,6 +244,30 @@ static bool is_quiet(void)
 	       (on && (!strcmp(on, "off") || !strcmp(on, "0")));
 }
 
+/*
+ * What is accepted for later versions is said, else its absence looks like a fault. The recorder
+ * says it of KBN_TIMING.
+ */
+static void say_what_is_not_there(void)
+{
+	static const struct {
+		enum kbn_env setting;
+		const char *instead;
+	} absent[] = {
+		{KBN_ENV_STACKS, "no call stacks are recorded"},
+		{KBN_ENV_TIMELINE, "no timeline is recorded"},
+	};
+
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+		const struct setting *s = &settings[absent[i].setting];
+		const char *value = getenv(s->variable);
+
+		if (value && is_word(value, "on|1"))
+			fprintf(stderr, "kbn: %s is not in this version: %s\n", s->option,
+				absent[i].instead);
+	}
+}
+
 /* ---- the run directory ---- */
 
 /*
@@ -476,6 +500,8 @@ int cmd_run(int argc, char **argv)
 		usage(stdout);
 		return CMD_GOOD;
 	}
+	if (!is_quiet())
+		say_what_is_not_there();
 	if (find_library(library))
 		return CMD_INPUT;
 	is_named |= getenv("KBN_OUT") != NULL;
@@ -507,7 +533,9 @@ int cmd_run(int argc, char **argv)
 		fprintf(stderr, "kbn: no CUDA work was seen in %s; nothing recorded\n",
 			argv[first]);
 	else if (before)
-		fprintf(stderr, "kbn: %s held a recording already; the report covers all of it\n",
-			out.path);
+		fprintf(stderr,
+			"kbn: %s held a recording already (%zu process%s): the report is of all %zu "
+			"together; another -o keeps runs apart\n",
+			out.path, before, before == 1 ? "" : "es", before + found);
 	return code;
 }

@@ -184,6 +184,13 @@ static int witness_saw(struct witness *w, int sig)
 	return -1;
 }
 
+bool signal_is_ours_to_give(int witness_saw_it, int si_code, bool in_our_group)
+{
+	if (witness_saw_it < 0) /* of the kernel: by the terminal, to the whole group */
+		witness_saw_it = si_code > 0;
+	return !witness_saw_it || !in_our_group;
+}
+
 /*
  * One signal came: give it to the program unless that has it already. Two of a kind in quick
  * succession become one, as they may anywhere. What stays undecided: a sender that lets more than
@@ -193,21 +200,17 @@ static void pass_on(pid_t program, struct witness *w, const siginfo_t *info)
 {
 	const struct timespec wait = {0, GROUP_FOLLOWS_MS * 1000000L};
 	const int sig = info->si_signo;
-	int saw;
 
 	nanosleep(&wait, NULL);
 	take_pending(sig);
-	saw = witness_saw(w, sig);
-	if (saw < 0)
-		saw = info->si_code > 0; /* of the kernel: by the terminal, to the whole group */
-	if (!saw || getpgid(program) != getpgrp())
+	if (signal_is_ours_to_give(witness_saw(w, sig), info->si_code,
+				   getpgid(program) == getpgrp()))
 		kill(program, sig);
 }
 
 /* Until the program ends; its status. Not reaped meanwhile, so its pid cannot become another's. */
-static int supervise(pid_t program)
+static int supervise(pid_t program, struct witness *w)
 {
-	struct witness w = witness_start();
 	sigset_t set;
 	int status = 0;
 
@@ -218,9 +221,9 @@ static int supervise(pid_t program)
 		siginfo_t info;
 
 		if (sigwaitinfo(&set, &info) > 0 && info.si_signo != SIGCHLD)
-			pass_on(program, &w, &info);
+			pass_on(program, w, &info);
 	}
-	witness_end(&w);
+	witness_end(w);
 	/* those that came with its end were for it */
 	for (size_t i = 0; i < SIGNALS; i++)
 		take_pending(signals[i]);
@@ -246,32 +249,38 @@ static void become(char **argv, const char *library, int tell)
 int run_child(char **argv, const char *library, int *code)
 {
 	struct sigaction old[SIGNALS];
+	struct witness w;
 	sigset_t all, mask;
 	int tell[2], status = 0, failed = 0;
 	pid_t pid;
 
 	*code = EXIT_CANNOT_EXEC;
-	if (pipe2(tell, O_CLOEXEC))
-		return -1;
 	fflush(NULL);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &mask);
 	take_signals(old);
-	pid = fork();
+	/* before the program, whose first act may make somebody signal the group */
+	w = witness_start();
+	if (pipe2(tell, O_CLOEXEC)) {
+		tell[0] = tell[1] = -1;
+		failed = errno;
+	}
+	pid = failed ? -1 : fork();
 	if (pid == 0) {
 		restore_signals(old);
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		become(argv, library, tell[1]);
 	}
-	if (pid < 0)
+	if (pid < 0 && !failed)
 		failed = errno;
 	close(tell[1]);
 	if (pid > 0) {
 		if (read(tell[0], &failed, sizeof(failed)) != (ssize_t)sizeof(failed))
 			failed = 0;
-		status = supervise(pid);
+		status = supervise(pid, &w);
 	}
 	close(tell[0]);
+	witness_end(&w);
 	restore_signals(old);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (failed) {

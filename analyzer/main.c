@@ -22,7 +22,7 @@ static const struct command {
 	 "analyse a recording, also while the program still runs"},
 	{"merge", cmd_merge, "DIR... -o DIR", "many processes or ranks into one run directory"},
 	{"devices", cmd_devices, "[NAME] [--json]", "the hardware tables with their sources"},
-	{"occupancy", cmd_occupancy, "--arch sm_XX --block N [options]",
+	{"occupancy", cmd_occupancy, "--arch sm_XX --registers N ...",
 	 "how many blocks an SM holds, and what limits it"},
 	{"calibrate", cmd_calibrate, "[--json] [-o FILE]",
 	 "measure this machine once: event bias, bandwidth, rates"},
@@ -41,7 +41,8 @@ static const struct command *find(const char *name)
 static void usage(FILE *out)
 {
 	fprintf(out,
-		"kbn " KBN_VERSION ": why the kernels of an unmodified CUDA program are slow\n\n"
+		"kbn " KBN_VERSION
+		": what the kernels of an unmodified CUDA program do, and how long they take\n\n"
 		"To begin, either of these records APP and writes kbn-<pid>/report.md when it ends:\n"
 		"  kbn run -- APP...\n"
 		"  LD_PRELOAD=/path/to/libkbn.so APP...\n\n"

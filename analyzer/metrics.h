@@ -23,6 +23,13 @@ struct metric_times {
 	const char *why;  /* why there is no median, NULL = there is one */
 };
 
+/* The event pairs of one kind, of the whole run. */
+struct metric_pairs {
+	uint64_t n;
+	double bias_us;        /* taken off each; NaN when devices differ */
+	double uncertainty_us; /* the least that one may be off */
+};
+
 struct metric_resources {
 	int registers;           /* as compiled */
 	int registers_allocated; /* as a thread gets them: at least those compiled */

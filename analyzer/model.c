@@ -96,9 +96,10 @@ static const char *few_blocks(struct arena *a, const struct model_kernel *k,
 	int sms = k->shape->green_sm_count ? count_int(k->shape->green_sm_count) : d->hw.sm_count;
 
 	if (blocks < (uint64_t)sms)
-		return text_format(a, "%llu block%s for %d SMs: %d SMs never work",
-				   (unsigned long long)blocks, blocks > 1 ? "s" : "", sms,
-				   sms - (int)blocks);
+		return text_format(a, "%llu %s for %d SMs: %d %s", (unsigned long long)blocks,
+				   text_plural(blocks, "block", "blocks"), sms, sms - (int)blocks,
+				   text_plural((uint64_t)sms - blocks, "SM never works",
+					       "SMs never work"));
 	return text_format(
 		a, "%.4g waves: the grid does not fill the SMs with the blocks they could hold",
 		k->occupancy.waves);
@@ -124,8 +125,9 @@ static void build_verdict(struct model_kernel *k, const struct model_device *d, 
 		       o->waves, o->last_wave_pct, o->tail_waste_pct);
 	if (k->occupancy_known && o->enough_warps == 0)
 		REASON("KBN-R004",
-		       "%d warps per SM, below the %d from which latency counts as hidden",
-		       o->warps_per_sm, o->enough_warps_at);
+		       "room for %d warp%s per SM, below the %d from which latency counts as hidden%s",
+		       o->warps_per_sm, o->warps_per_sm == 1 ? "" : "s", o->enough_warps_at,
+		       o->enough_is_published ? "" : " (a rule of thumb)");
 	if (k->times.median < SHORT_KERNEL_US)
 		REASON("KBN-R005",
 		       "shorter than %.0f us: it may be bound by its launch, but the gaps between launches "
@@ -242,8 +244,10 @@ static void build_kernel_time(struct model *m, const struct session *s)
 		sum.high = NAN;
 		sum.why = replayed ? "kernels replayed by graphs are not in it"
 				   : text_format(s->arena,
-						 "%llu kernel shapes without a time are not in it",
-						 (unsigned long long)t->shapes_untimed);
+						 "%llu kernel %s without a time %s not in it",
+						 (unsigned long long)t->shapes_untimed,
+						 text_plural(t->shapes_untimed, "shape", "shapes"),
+						 text_plural(t->shapes_untimed, "is", "are"));
 	}
 	t->kernel_time_us = sum;
 }
@@ -275,11 +279,23 @@ static void build_totals(struct model *m, const struct session *s)
 	t->copy_overlap_pct = quantity_unknown("copies are not timed in this version");
 }
 
+/* One figure for the run only where it is that of every device. */
+static void set_bias(struct metric_pairs *p, bool is_first, double bias_ns, double uncertainty_ns)
+{
+	if (is_first || p->bias_us == bias_ns / 1e3) {
+		p->bias_us = bias_ns / 1e3;
+		p->uncertainty_us = uncertainty_ns / 1e3;
+	} else {
+		p->bias_us = p->uncertainty_us = NAN;
+	}
+}
+
 static void build_timing(struct model *m, const struct session *s)
 {
 	struct model_timing *t = &m->timing;
 	double self = 0, host = 0;
-	bool on = false, cupti = false, gated = false;
+	bool on = false, cupti = false;
+	const struct metric_pairs *most;
 
 	for (size_t i = 0; i < s->runs_n; i++) {
 		const struct session_run *r = &s->runs[i];
@@ -291,24 +307,23 @@ static void build_timing(struct model *m, const struct session *s)
 		on |= r->timing != KBN_TIMING_OFF;
 		cupti |= r->timing == KBN_TIMING_CUPTI;
 	}
-	for (size_t i = 0; i < s->shapes_n; i++)
-		gated |= s->shapes[i].times.gated > 0;
-	t->method = !on ? "off" : cupti ? "cupti" : gated ? "gated-events" : "events";
+	for (size_t i = 0; i < s->shapes_n; i++) {
+		t->gated.n = count_sum(t->gated.n, s->shapes[i].times.gated);
+		t->plain.n = count_sum(t->plain.n, s->shapes[i].times.plain);
+	}
+	most = t->gated.n && t->gated.n >= t->plain.n ? &t->gated : &t->plain;
+	t->method = !on ? "off" : cupti ? "cupti" : most == &t->gated ? "gated-events" : "events";
 	t->self_overhead_pct = host > 0 ? 100 * self / host : NAN;
-	t->bias_us = t->uncertainty_us = NAN;
+	t->gated.bias_us = t->gated.uncertainty_us = t->plain.bias_us = t->plain.uncertainty_us =
+		NAN;
 	for (size_t i = 0; on && i < s->devices_n; i++) {
 		const struct event_bias *b = &m->devices[i].bias;
-		double bias = (gated ? b->gated_ns : b->plain_ns) / 1e3,
-		       uncertainty = gated ? b->gated_uncertainty_ns
-					   : event_bias_plain_uncertainty(b);
 
-		if (i > 0 && bias != t->bias_us) {
-			t->bias_us = t->uncertainty_us = NAN;
-			break;
-		}
-		t->bias_us = bias;
-		t->uncertainty_us = uncertainty / 1e3;
+		set_bias(&t->gated, i == 0, b->gated_ns, b->gated_uncertainty_ns);
+		set_bias(&t->plain, i == 0, b->plain_ns, event_bias_plain_uncertainty(b));
 	}
+	t->bias_us = most->bias_us;
+	t->uncertainty_us = most->uncertainty_us;
 }
 
 int model_build(struct model *m, const struct session *s, const struct calibration *calibrations,

@@ -55,7 +55,8 @@ struct model_totals {
 
 struct model_timing {
 	const char *method;             /* "gated-events", "events", "cupti", "off" */
-	double bias_us, uncertainty_us; /* NaN when devices differ */
+	double bias_us, uncertainty_us; /* of most pairs; NaN when devices differ */
+	struct metric_pairs gated, plain;
 	double self_overhead_pct; /* host time of timing, of the time of all launching threads */
 	uint64_t gates, gate_deadlines;
 };
@@ -77,7 +78,7 @@ int model_build(struct model *m, const struct session *s, const struct calibrati
 /*
  * Times of one shape. `ran` = launches that ran. The rule: launches 0 to 2 are warm-up and stand apart;
  * mean, median, p90, min, max are of the others. A gated time loses gated_ns, a plain
- * one event_bias_plain of it.
+ * one plain_ns.
  * Median and p90 come from the sketch by interpolation within a bucket, bounded by min and max, or
  * from the early samples when there is no sketch. total = what was timed + mean * what was not.
  * A time that is not positive after the bias is below the resolution and stays unknown.

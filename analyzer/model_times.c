@@ -30,9 +30,7 @@ static bool is_warmup(const struct kbn_early *s)
 
 static double unbiased_ns(const struct kbn_early *s, const struct event_bias *b)
 {
-	double raw = (double)s->ns;
-
-	return raw - (is_plain(s) ? event_bias_plain(b, raw) : b->gated_ns);
+	return (double)s->ns - (is_plain(s) ? b->plain_ns : b->gated_ns);
 }
 
 /*
@@ -59,22 +57,24 @@ static struct mixture mix(const struct session_times *t, const struct event_bias
 		m.gated = (double)t->gated;
 		m.plain = (double)t->plain;
 	}
-	if (m.plain > 0)
-		m.uncertainty_ns = plain_uncertainty(t, b);
+	if (m.plain > 0) /* a few plain ones among many gated move a mean or a median little */
+		m.uncertainty_ns =
+			(m.gated * b->gated_uncertainty_ns + m.plain * plain_uncertainty(t, b)) /
+			(m.gated + m.plain);
 	return m;
 }
 
 /* Sum, extremes and sketch do not tell gated samples from plain ones: each stands for the mixture. */
-static double mixture_bias(const struct mixture *m, double raw_ns)
+static double mixture_bias(const struct mixture *m)
 {
 	double share = m->gated + m->plain > 0 ? m->gated / (m->gated + m->plain) : 1;
 
-	return share * m->bias->gated_ns + (1 - share) * event_bias_plain(m->bias, raw_ns);
+	return share * m->bias->gated_ns + (1 - share) * m->bias->plain_ns;
 }
 
 static double unbiased_mixed(const struct mixture *m, double raw_ns)
 {
-	return raw_ns - mixture_bias(m, raw_ns);
+	return raw_ns - mixture_bias(m);
 }
 
 static int by_value(const void *a, const void *b)

@@ -8,9 +8,10 @@
 #include <math.h>
 #include <stddef.h>
 
-#define WARP_THREADS       32
-#define MAX_BLOCK_THREADS  1024
-#define MAX_CLUSTER_BLOCKS 16 /* beyond 8 the program must opt in */
+#define ENOUGH_PUBLISHED_SM 86 /* where the number of warps that hide latency was measured */
+#define WARP_THREADS        32
+#define MAX_BLOCK_THREADS   1024
+#define MAX_CLUSTER_BLOCKS  16 /* beyond 8 the program must opt in */
 
 const char *const occupancy_limit_names[LIMIT_N] = {"registers", "shared_memory", "warps",
 						    "blocks",    "barriers",      "cluster"};
@@ -162,6 +163,9 @@ static void set_waves(struct occupancy *o, const struct occupancy_input *in)
 	full = ceil(o->waves);
 	o->last_wave_pct = 100 * (o->waves - (full - 1));
 	o->tail_waste_pct = 100 * (1 - o->waves / full);
+	if (o->waves < 1)
+		o->grid_warps_per_sm =
+			o->warps_per_block * (int)ceil((double)in->grid_blocks / in->sm_count);
 }
 
 static void set_clusters(struct occupancy *o, const struct occupancy_input *in)
@@ -187,11 +191,13 @@ void occupancy_compute(struct occupancy *o, const struct arch *a, const struct o
 				.tail_waste_pct = NAN,
 				.last_wave_pct = NAN,
 				.enough_warps = -1,
+				.grid_warps_per_sm = -1,
 				.clusters_at_most = -1};
 	o->max_warps_per_sm = a->warps_per_sm;
 	o->max_blocks_per_sm = a->blocks_per_sm;
 	o->registers_per_sm = a->registers_per_sm;
 	o->enough_warps_at = a->enough_warps;
+	o->enough_is_published = a->sm == ENOUGH_PUBLISHED_SM;
 	if (in->block_threads <= 0) {
 		for (int i = 0; i < LIMIT_N; i++)
 			o->limits[i] = OCCUPANCY_UNKNOWN;

@@ -53,6 +53,8 @@ struct occupancy {
 	double waves, tail_waste_pct, last_wave_pct;
 	int enough_warps;         /* 0, 1, -1 = not known */
 	int enough_warps_at;      /* the threshold, warps per SM */
+	bool enough_is_published; /* for this architecture; else a rule of thumb */
+	int grid_warps_per_sm; /* that a grid of less than one wave puts on an SM when spread evenly, rounded up; -1 = it fills them, or not known */
 	int64_t clusters_at_most; /* whole device; an upper bound, -1 = no cluster or not known */
 	const char *why;          /* what is missing or forbids the launch, NULL = nothing */
 };

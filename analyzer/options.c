@@ -90,7 +90,8 @@ int options_parse(const struct option_spec *table, size_t n, int argc, char **ar
 			only_operands = true;
 			continue;
 		}
-		o = find(table, n, word, length);
+		o = find(table, n, strcmp(word, "-h") ? word : "--help",
+			 strcmp(word, "-h") ? length : strlen("--help"));
 		if (!o)
 			return err_set(e, ERR_USAGE, -1, "unknown option %.*s",
 				       (int)(length > 100 ? 100 : length), word);

@@ -4,6 +4,7 @@
 #include "render.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,6 +79,85 @@ char *render_label(char out[RENDER_LABEL], const struct report_kernel *k, size_t
 	}
 	put_cut(out + put_cut(out, k->short_name, name), k->variant, variant);
 	return out;
+}
+
+char *render_room(char out[RENDER_ROOM], const struct occupancy *o)
+{
+	char pct[TEXT_NUMBER];
+	size_t at;
+
+	out[0] = '\0';
+	if (o->blocks_per_sm < 0)
+		return out;
+	at = (size_t)snprintf(out, RENDER_ROOM, "room for %d warp%s per SM (%s%% of %d), %s %d %s",
+			      o->warps_per_sm, o->warps_per_sm == 1 ? "" : "s",
+			      text_real(pct, o->pct), o->max_warps_per_sm,
+			      o->enough_warps ? "at least the" : "below the", o->enough_warps_at,
+			      o->enough_is_published ? "that hide latency"
+						     : "that by a rule of thumb hide latency");
+	if (o->grid_warps_per_sm >= 0)
+		snprintf(out + at, RENDER_ROOM - at,
+			 "; this grid puts at most %d on an SM, spread evenly",
+			 o->grid_warps_per_sm);
+	return out;
+}
+
+static size_t put_pairs(char *out, size_t room, const char *kind, const struct metric_pairs *p,
+			const char *more)
+{
+	char n[TEXT_NUMBER], bias[TEXT_NUMBER], off[TEXT_NUMBER];
+
+	text_count(n, p->n);
+	if (isnan(p->bias_us))
+		return (size_t)snprintf(out, room, "%s %s (what is off differs by device)", n,
+					kind);
+	return (size_t)snprintf(out, room, "%s %s (%s us off, +-%s%s)", n, kind,
+				text_real(bias, p->bias_us), text_real(off, p->uncertainty_us),
+				more);
+}
+
+char *render_timing(char out[RENDER_TIMING], const struct report_timing *t)
+{
+	size_t at = 0;
+
+	if (!t->gated.n && !t->plain.n) {
+		snprintf(out, RENDER_TIMING, "%s",
+			 strcmp(t->method, "off") == 0 ? "off" : "no launch has a time");
+		return out;
+	}
+	if (t->gated.n)
+		at = put_pairs(out, RENDER_TIMING, t->gated.n == 1 ? "gated pair" : "gated pairs",
+			       &t->gated, "");
+	if (t->gated.n && t->plain.n)
+		at += (size_t)snprintf(out + at, RENDER_TIMING - at, ", ");
+	if (t->plain.n)
+		put_pairs(out + at, RENDER_TIMING - at,
+			  t->gated.n        ? "plain"
+			  : t->plain.n == 1 ? "plain pair"
+					    : "plain pairs",
+			  &t->plain, " or more");
+	return out;
+}
+
+static bool is_uncertain(const struct metric_times *t)
+{
+	return t->uncertainty > RENDER_UNCERTAIN_PCT / 100.0 * t->median;
+}
+
+char *render_median(char out[TEXT_NUMBER], const struct metric_times *t)
+{
+	char us[TEXT_NUMBER];
+
+	snprintf(out, TEXT_NUMBER, "%s%.30s", is_uncertain(t) ? "~" : "", text_us(us, t->median));
+	return out;
+}
+
+bool render_any_uncertain(const struct report *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_uncertain(&r->kernels[i].times))
+			return true;
+	return false;
 }
 
 size_t render_limits(const struct occupancy *o, struct render_limit rows[LIMIT_N])

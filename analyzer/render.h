@@ -53,6 +53,23 @@ struct render_limit {
 /* The rows worth showing; returns how many. */
 size_t render_limits(const struct occupancy *o, struct render_limit rows[LIMIT_N]);
 
+#define RENDER_ROOM 240
+
+/* What an SM holds of a kernel: "room for 64 warps per SM (100% of 64), ..."; "" when not known. */
+char *render_room(char out[RENDER_ROOM], const struct occupancy *o);
+
+#define RENDER_TIMING 160
+
+/* How the times were taken: "313 gated pairs (2.08 us off, +-0.200), 17 plain (...)". */
+char *render_timing(char out[RENDER_TIMING], const struct report_timing *t);
+
+#define RENDER_UNCERTAIN_PCT 20
+
+/* The median for a table, with a "~" in front where it is uncertain by more than that share of it. */
+char *render_median(char out[TEXT_NUMBER], const struct metric_times *t);
+/* Whether any of the first `n` kernels has that mark. */
+bool render_any_uncertain(const struct report *r, size_t n);
+
 /* The same as a table of plain text. `indent` spaces before each line. */
 void render_text_occupancy(const struct occupancy *o, int indent, FILE *out);
 

@@ -166,16 +166,13 @@ static void accounting(const struct report_accounting *a, FILE *out)
 
 static void workload_time(const struct report *r, FILE *out)
 {
-	char a[TEXT_NUMBER], b[TEXT_NUMBER];
+	char a[TEXT_NUMBER], timing[RENDER_TIMING];
 
 	quantity("kernel time", &r->totals.kernel_time_us, show_us, out);
 	quantity("GPU busy", &r->totals.busy_pct, show_pct, out);
 	quantity("gaps between kernels", &r->totals.gap_us, show_us, out);
 	quantity("copies", &r->totals.copy_time_us, show_us, out);
-	fprintf(out, "- timing: %s", r->timing.method);
-	if (!isnan(r->timing.bias_us))
-		fprintf(out, ", %s us taken off each time, +-%s us",
-			text_real(a, r->timing.bias_us), text_real(b, r->timing.uncertainty_us));
+	fprintf(out, "- timing: %s", render_timing(timing, &r->timing));
 	if (!isnan(r->timing.self_overhead_pct))
 		fprintf(out, "; it cost %s%% of the time of the launching threads",
 			text_real(a, r->timing.self_overhead_pct));
@@ -192,7 +189,7 @@ static void kernel_table(const struct report *r, FILE *out)
 		fputs("No kernel to show.\n\n", out);
 		return;
 	}
-	fputs("| # | share | total | median | launches | occupancy | limited by | waves | class | kernel |\n"
+	fputs("| # | share | total | median | launches | max occupancy | limited by | waves | class | kernel |\n"
 	      "|---:|---:|---:|---:|---:|---:|---|---:|---|---|\n",
 	      out);
 	for (size_t i = 0; i < n; i++) {
@@ -201,7 +198,7 @@ static void kernel_table(const struct report *r, FILE *out)
 
 		fprintf(out, "| %zu | %s | %s | %s | %s |", i + 1,
 			isnan(k->share_pct) ? "-" : show_pct(a, k->share_pct),
-			text_us(b, k->times.total.value), text_us(c, k->times.median),
+			text_us(b, k->times.total.value), render_median(c, &k->times),
 			text_count(d, count_sum(k->launches, k->graph_node_launches)));
 		fprintf(out, " %s | %s | %s | %s | ",
 			o && !isnan(o->pct) ? show_pct(a, o->pct) : "-",
@@ -212,6 +209,8 @@ static void kernel_table(const struct report *r, FILE *out)
 	}
 	if (n < r->kernels_n)
 		fprintf(out, "\n%zu more in report.json.\n", r->kernels_n - n);
+	if (render_any_uncertain(r, n))
+		fprintf(out, "\n~ uncertain by more than %d%%\n", RENDER_UNCERTAIN_PCT);
 	fputs("\n", out);
 }
 
@@ -256,8 +255,11 @@ static void baseline(const struct report_kernel *k, FILE *out)
 	fputs("\n", out);
 }
 
+/* Only where something is known beyond that the work is not. */
 static void classification(const struct report_kernel *k, FILE *out)
 {
+	if (k->verdict.reasons_n == 1 && strcmp(k->verdict.reasons[0].id, WORK_UNKNOWN) == 0)
+		return;
 	fputs("#### Roofline Classification\n\n", out);
 	fprintf(out, "Class **%s**%s.", k->verdict.class,
 		k->verdict.launch_bound ? ", launch-bound" : "");
@@ -276,7 +278,7 @@ static void occupancy(const struct report_kernel *k, FILE *out)
 	const struct occupancy *o = &k->occupancy;
 	struct render_limit rows[LIMIT_N];
 	size_t n = k->occupancy_known ? render_limits(o, rows) : 0;
-	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
+	char a[TEXT_NUMBER], c[TEXT_NUMBER], room[RENDER_ROOM];
 
 	fputs("#### Occupancy\n\n", out);
 	if (!k->occupancy_known) {
@@ -290,18 +292,21 @@ static void occupancy(const struct report_kernel *k, FILE *out)
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "| %s | %s | %s | %s | %s |\n", rows[i].resource, rows[i].per_block,
 			rows[i].per_sm, rows[i].blocks, rows[i].is_limiter ? "**yes**" : "");
-	fprintf(out, "\n%s registers per thread", text_int(a, k->resources.registers));
+	if (k->resources.registers < 0)
+		fputs("\nRegisters per thread: not known", out);
+	else
+		fprintf(out, "\n%d %s per thread", k->resources.registers,
+			text_plural((uint64_t)k->resources.registers, "register", "registers"));
 	if (k->resources.registers_allocated > k->resources.registers)
 		fprintf(out, " (%d allocated)", k->resources.registers_allocated);
 	if (o->blocks_per_sm >= 0)
-		fprintf(out, "; %d warps per SM (%s of %d), %s %d that hide latency",
-			o->warps_per_sm, show_pct(b, o->pct), o->max_warps_per_sm,
-			o->enough_warps ? "at least the" : "below the", o->enough_warps_at);
+		fprintf(out, "; %s", render_room(room, o));
 	if (!isnan(o->waves))
 		fprintf(out, "; %s waves, the last %s full", text_ratio(a, o->waves),
 			show_pct(c, o->last_wave_pct));
-	fprintf(out, ".%s%s%s\n\n", o->why ? " Note: " : "", o->why ? o->why : "",
-		o->why ? "." : "");
+	if (o->why && k->resources.registers >= 0)
+		fprintf(out, ". Note: %s", o->why);
+	fputs(".\n\n", out);
 	if (o->clusters_at_most >= 0)
 		fprintf(out,
 			"At most %lld clusters are resident at once; how many fit a GPC of this chip is not known.\n\n",
@@ -318,24 +323,27 @@ static void cliff(const struct report_kernel *k, FILE *out)
 		fputs("Not known: registers or shared memory of the kernel are missing.\n\n", out);
 		return;
 	}
-	fprintf(out, "%lld bytes per block, %d blocks per SM%s. ",
-		(long long)c->smem_per_block_bytes, c->blocks_per_sm,
+	fprintf(out, "%s bytes per block, %d %s per SM%s. ",
+		text_count(a, (uint64_t)c->smem_per_block_bytes), c->blocks_per_sm,
+		text_plural((uint64_t)c->blocks_per_sm, "block", "blocks"),
 		c->above_cliff ? ", **above the cliff**" : "");
-	fputs("Largest size that leaves room for", out);
+	fputs("Largest bytes per block that leave an SM room for", out);
 	for (int i = 0; i < SMEM_CLIFF_STEPS; i++)
-		fprintf(out, "%s %d: %s", i ? ";" : "", i + 1,
+		fprintf(out, "%s %d block%s: %s", i ? ";" : "", i + 1, i ? "s" : "",
 			text_count(a, (uint64_t)c->max_bytes_for[i]));
-	fputs(" bytes.", out);
+	fputs(".", out);
 	if (k->published_cliff_bytes >= 0)
 		fprintf(out, " Published cliff: %d bytes, without the reserve.",
 			k->published_cliff_bytes);
 	if (c->to_next_step_bytes > 0)
-		fprintf(out, " %s bytes less allow one block more.",
+		fprintf(out, " %s bytes less allow one block more per SM.",
 			text_count(a, (uint64_t)c->to_next_step_bytes));
 	if (c->smem_per_block_bytes > 0) {
 		fprintf(out, " Twice the bytes (double buffering): ");
 		if (c->double_buffer_blocks_per_sm > 0)
-			fprintf(out, "%d blocks per SM.", c->double_buffer_blocks_per_sm);
+			fprintf(out, "%d %s per SM.", c->double_buffer_blocks_per_sm,
+				text_plural((uint64_t)c->double_buffer_blocks_per_sm, "block",
+					    "blocks"));
 		else
 			fputs("cannot be launched.", out);
 	}
@@ -380,7 +388,10 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 
 	fputs("# kbn report\n\n", out);
 	if (r->simulated)
-		fputs("> **Times are simulated**: this was recorded on a stand-in driver that runs no kernel.\n\n",
+		fputs("> **Times are simulated**: this was recorded on a stand-in driver that runs no kernel, and durations are made up.\n\n",
+		      out);
+	if (r->reality_unknown)
+		fputs("> **Whether these times are real is not known**: the device is not.\n\n",
 		      out);
 	runs(r, out);
 	if (r->devices_n)
@@ -399,8 +410,9 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 	kernel_table(r, out);
 	if (n)
 		fprintf(out,
-			"## Kernels\n\nCompute/Load Ratio, SASS Instruction Mix, Recommended Optimizations and Not now are missing "
-			"below, and the class is unknown (" WORK_UNKNOWN "): %s.\n\n",
+			"## Kernels\n\nThe class of every kernel is unknown (" WORK_UNKNOWN
+			"), and Compute/Load Ratio, SASS Instruction Mix, Recommended Optimizations and Not now are left "
+			"out: %s. Roofline Classification is there where time and geometry alone say something.\n\n",
 			r->no_code);
 	for (size_t i = 0; i < n; i++)
 		section(&r->kernels[i], i + 1, out);

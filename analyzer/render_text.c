@@ -9,8 +9,9 @@
 
 #include "text.h"
 
-#define TEXT_KERNELS 20 /* rows unless asked for more */
-#define NAME_COLUMNS 24 /* least room for a name */
+#define TEXT_KERNELS  20 /* rows unless asked for more */
+#define NAME_COLUMNS  22 /* least room for a name */
+#define OTHER_COLUMNS 54
 
 static void rule(int columns, FILE *out)
 {
@@ -129,7 +130,7 @@ static void bins(const struct report_accounting *a, int columns, FILE *out)
 static void head_time(const struct report *r, int columns, FILE *out)
 {
 	const struct quantity *k = &r->totals.kernel_time_us, *busy = &r->totals.busy_pct;
-	char line[400], t[TEXT_NUMBER], u[TEXT_NUMBER];
+	char line[400], t[TEXT_NUMBER], u[TEXT_NUMBER], timing[RENDER_TIMING];
 
 	if (quantity_known(k))
 		snprintf(line, sizeof(line), "%s %s, %s%% of the recorded time%s%s",
@@ -138,11 +139,7 @@ static void head_time(const struct report *r, int columns, FILE *out)
 	else
 		snprintf(line, sizeof(line), "not known: %s", k->why ? k->why : "");
 	wrapped("kernel time  ", line, columns, out);
-	if (!isnan(r->timing.bias_us))
-		fprintf(out, "timing       %s, %s us taken off each, +-%s us\n", r->timing.method,
-			text_real(t, r->timing.bias_us), text_real(u, r->timing.uncertainty_us));
-	else
-		fprintf(out, "timing       %s\n", r->timing.method);
+	wrapped("timing       ", render_timing(timing, &r->timing), columns, out);
 }
 
 /* ------------------------------------------------------------------ table */
@@ -162,8 +159,8 @@ static void row(const struct report_kernel *k, size_t name_columns, FILE *out)
 		snprintf(occ, sizeof(occ), "-");
 	else
 		snprintf(occ, sizeof(occ), "%.0f%%", o->pct);
-	fprintf(out, "%6s %9s %9s %10s %5s %6s ", share, text_us(total, k->times.total.value),
-		text_us(median, k->times.median), text_count(launches, n), occ,
+	fprintf(out, "%6s %9s %9s %10s %7s %6s ", share, text_us(total, k->times.total.value),
+		render_median(median, &k->times), text_count(launches, n), occ,
 		text_ratio(waves, o ? o->waves : NAN));
 	fprintf(out, "%s\n", render_label(label, k, name_columns));
 }
@@ -171,17 +168,20 @@ static void row(const struct report_kernel *k, size_t name_columns, FILE *out)
 static void table(const struct report *r, const struct render_options *o, FILE *out)
 {
 	size_t top = o->top ? o->top : TEXT_KERNELS, n = r->kernels_n < top ? r->kernels_n : top;
-	size_t columns = (size_t)o->columns > 52 + NAME_COLUMNS ? (size_t)o->columns - 52
-								: NAME_COLUMNS;
+	size_t columns = (size_t)o->columns > OTHER_COLUMNS + NAME_COLUMNS
+				 ? (size_t)o->columns - OTHER_COLUMNS
+				 : NAME_COLUMNS;
 
 	rule(o->columns, out);
-	fprintf(out, "%6s %9s %9s %10s %5s %6s %s\n", "share", "total", "median", "launches", "occ",
-		"waves", "kernel");
+	fprintf(out, "%6s %9s %9s %10s %7s %6s %s\n", "share", "total", "median", "launches",
+		"max occ", "waves", "kernel");
 	for (size_t i = 0; i < n; i++)
 		row(&r->kernels[i], columns, out);
 	if (n < r->kernels_n)
 		fprintf(out, "%6s ... and %zu kernel shapes more\n", "", r->kernels_n - n);
 	rule(o->columns, out);
+	if (render_any_uncertain(r, n))
+		fprintf(out, "~ uncertain by more than %d%%\n", RENDER_UNCERTAIN_PCT);
 }
 
 static int report_text(const struct report *r, const struct render_options *options, FILE *out,
@@ -193,7 +193,8 @@ static int report_text(const struct report *r, const struct render_options *opti
 		o.columns = 60;
 	fprintf(out, "kbn %s%s\n", r->version,
 		r->simulated ? "   *** TIMES ARE SIMULATED: recorded on a stand-in driver ***"
-			     : "");
+		: r->reality_unknown ? "   whether these times are real is not known"
+				     : "");
 	for (size_t i = 0; i < r->runs_n && i < 8; i++)
 		head_run(&r->runs[i], o.columns, out);
 	if (r->runs_n > 8)

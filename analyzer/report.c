@@ -151,10 +151,20 @@ static void build_head(struct builder *b)
 	}
 	for (size_t i = 0; r->devices && i < b->s->devices_n; i++, r->devices_n++)
 		build_device(b, &r->devices[i], &b->s->devices[i], &b->m->devices[i]);
+	/* the mark of the stand-in stands in the log beside the device: where one is lost both may be */
+	for (size_t i = 0; i < r->devices_n; i++)
+		r->reality_unknown |= !r->simulated && r->devices[i].hw.arch.sm <= 0;
 	build_accounting(&r->accounting, b->s);
-	r->timing = (struct report_timing){t->method,         t->bias_us,
-					   t->uncertainty_us, t->self_overhead_pct,
-					   t->gates,          t->gate_deadlines};
+	r->timing = (struct report_timing){
+		.method = t->method,
+		.bias_us = t->bias_us,
+		.uncertainty_us = t->uncertainty_us,
+		.self_overhead_pct = t->self_overhead_pct,
+		.gated = t->gated,
+		.plain = t->plain,
+		.gates = t->gates,
+		.gate_deadlines = t->gate_deadlines,
+	};
 	r->totals.kernel_time_us = sum->kernel_time_us;
 	r->totals.busy_pct = sum->busy_pct;
 	r->totals.gap_us = sum->gap_us;
@@ -318,6 +328,56 @@ static void build_variants(struct builder *b)
 		r->kernels[i].variant = report_clean(b, v[i].text);
 }
 
+static int by_label(const void *pa, const void *pb)
+{
+	const struct report_kernel *a = *(struct report_kernel *const *)pa,
+				   *b = *(struct report_kernel *const *)pb;
+	int names = strcmp(a->short_name, b->short_name);
+
+	return names ? names : strcmp(a->variant, b->variant);
+}
+
+/* "256", "(8,4)", "(8,4,2)" */
+static const char *dimensions(struct builder *b, const uint32_t v[3])
+{
+	if (v[2] > 1)
+		return report_must(b, text_format(b->arena, "(%u,%u,%u)", v[0], v[1], v[2]));
+	if (v[1] > 1)
+		return report_must(b, text_format(b->arena, "(%u,%u)", v[0], v[1]));
+	return report_must(b, text_format(b->arena, "%u", v[0]));
+}
+
+static void add_geometry(struct builder *b, struct report_kernel *k)
+{
+	const char *grid = dimensions(b, k->grid), *block = dimensions(b, k->block), *smem = "";
+
+	if (k->dyn_smem_bytes)
+		smem = report_must(b, text_format(b->arena, ",%u", k->dyn_smem_bytes));
+	if (!b->failed && !k->overflow)
+		k->variant = report_must(b, text_format(b->arena, "%s <<<%s,%s%s>>>", k->variant,
+							grid, block, smem));
+}
+
+/* Shapes of one kernel look the same by name: put the geometry behind it. */
+static void build_geometries(struct builder *b)
+{
+	struct report *r = b->r;
+	struct report_kernel **order =
+		report_must(b, arena_array(b->arena, r->kernels_n, sizeof(*order)));
+
+	if (b->failed)
+		return;
+	for (size_t i = 0; i < r->kernels_n; i++)
+		order[i] = &r->kernels[i];
+	qsort(order, r->kernels_n, sizeof(*order), by_label);
+	for (size_t i = 0, end; !b->failed && i < r->kernels_n; i = end) {
+		for (end = i + 1; end < r->kernels_n && !by_label(&order[end], &order[i]); end++)
+			;
+		for (size_t k = i; end - i > 1 && k < end; k++)
+			add_geometry(b, order[k]);
+	}
+}
+
 static void build_kernels(struct builder *b)
 {
 	struct report *r = b->r;
@@ -336,6 +396,8 @@ static void build_kernels(struct builder *b)
 			r->kernels_n++;
 	}
 	build_variants(b);
+	if (!b->failed)
+		build_geometries(b);
 	if (r->kernels_n)
 		qsort(r->kernels, r->kernels_n, sizeof(*r->kernels), by_weight);
 	if (o && o->top && r->kernels_n > o->top)

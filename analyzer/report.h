@@ -54,6 +54,7 @@ struct report_accounting {
 struct report_timing {
 	const char *method;
 	double bias_us, uncertainty_us, self_overhead_pct;
+	struct metric_pairs gated, plain;
 	uint64_t gates, gate_deadlines;
 };
 
@@ -95,8 +96,9 @@ struct report_kernel {
 
 struct report {
 	const char *version;
-	bool simulated; /* the times are those of a stand-in driver */
-	bool running;   /* a process is still being recorded */
+	bool simulated;       /* the times are those of a stand-in driver */
+	bool reality_unknown; /* not simulated as far as is known; but of some device nothing is known */
+	bool running;         /* a process is still being recorded */
 	struct report_run *runs;
 	size_t runs_n;
 	struct report_device *devices;
@@ -118,7 +120,8 @@ struct report_options {
 	bool (*match)(void *ctx, const char *mangled, const char *demangled,
 		      const char *short_name);
 	void *match_ctx;
-	size_t top; /* keep the first N, 0 = all */
+	const char *pattern; /* what `match` looks for, to be named when nothing has it */
+	size_t top;          /* keep the first N, 0 = all */
 };
 
 /* Everything is allocated in the session's arena and lives as long as it. Fails only for want of memory. */

@@ -24,7 +24,8 @@ static void note(struct builder *b, const char *id, const char *text)
 #define NOTE(b, id, ...) note(b, id, text_format((b)->arena, __VA_ARGS__))
 
 static const char simulated_text[] =
-	"times are simulated: this was recorded on a stand-in driver that runs no kernel";
+	"times are simulated: this was recorded on a stand-in driver that runs no kernel; durations are made "
+	"up, whatever the code does";
 
 /* One row per note of the recording: its id, and words before and after what it shows. */
 static const struct note_row {
@@ -49,8 +50,6 @@ static const struct note_row {
 	{KBN_NOTE_FOREIGN, "KBN-N007",
 	 "another profiler was in the process and may disturb the times: ", NOTE_TEXT, ""},
 	{KBN_NOTE_STICKY, "KBN-N008", "a context ended with CUDA error ", NOTE_VALUE, ""},
-	{KBN_NOTE_WINDOW, "KBN-N009", "recording was limited to cuProfilerStart ... cuProfilerStop",
-	 NOTE_PLAIN, ""},
 	{KBN_NOTE_SIMULATED, "KBN-N010", simulated_text, NOTE_PLAIN, ""},
 	{KBN_NOTE_SKETCH_FULL, "KBN-N011",
 	 "the cap on quantile sketches was reached: some medians rest on the first samples only",
@@ -73,6 +72,8 @@ static void note_from_session(struct builder *b, const struct session_note *n)
 {
 	const char *said = n->text ? n->text : "";
 
+	if (n->note == KBN_NOTE_WINDOW) /* says when; note_of_window says what it means */
+		return;
 	for (size_t i = 0; i < sizeof(note_rows) / sizeof(*note_rows); i++) {
 		const struct note_row *row = &note_rows[i];
 
@@ -86,6 +87,42 @@ static void note_from_session(struct builder *b, const struct session_note *n)
 		return;
 	}
 	NOTE(b, "KBN-N099", "%s", *said ? said : "a note that this version does not know");
+}
+
+/* The program may call cuProfilerStart for itself: it limits the recording only when asked to. */
+static bool is_window(const struct session_run *r)
+{
+	for (size_t i = 0; i < r->env_n; i++)
+		if (!strcmp(r->env[i].key, "KBN_WINDOW") && !strcmp(r->env[i].value, "profiler"))
+			return true;
+	return false;
+}
+
+static void note_of_window(struct builder *b)
+{
+	bool limited = false, opened = false;
+
+	for (size_t i = 0; i < b->s->runs_n; i++)
+		limited |= is_window(&b->s->runs[i]);
+	for (size_t i = 0; i < b->s->notes_n; i++)
+		opened |= b->s->notes[i].note == KBN_NOTE_WINDOW && b->s->notes[i].value;
+	if (limited)
+		NOTE(b, "KBN-N009", "recording was limited to cuProfilerStart ... cuProfilerStop%s",
+		     opened ? "" : ", and the program never called cuProfilerStart");
+}
+
+/* Nothing launched, or all of it left out on request? */
+static void note_of_nothing(struct builder *b)
+{
+	uint64_t filtered = b->r->accounting.filtered;
+	char n[TEXT_NUMBER];
+
+	if (filtered)
+		NOTE(b, "KBN-N024", "no kernel to show: %s %s left out on request",
+		     text_count(n, filtered),
+		     text_plural(filtered, "launch was", "launches were all"));
+	else
+		NOTE(b, "KBN-N024", "no kernel launch was recorded");
 }
 
 static void notes_of_runs(struct builder *b)
@@ -103,22 +140,22 @@ static void notes_of_runs(struct builder *b)
 	}
 	if (running)
 		NOTE(b, "KBN-N020",
-		     "%u of %zu processes still running: the figures are those of this moment",
-		     running, b->s->runs_n);
+		     "%u of %zu %s still running: the figures are those of this moment", running,
+		     b->s->runs_n, text_plural(b->s->runs_n, "process is", "processes are"));
 	if (killed)
 		NOTE(b, "KBN-N021",
-		     "%u of %zu processes ended without closing the recording (killed, or _exit): everything "
+		     "%u of %zu %s ended without closing the recording (killed, or _exit): everything "
 		     "written until then is here",
-		     killed, b->s->runs_n);
+		     killed, b->s->runs_n, text_plural(b->s->runs_n, "process", "processes"));
 	if (log_dropped)
-		NOTE(b, "KBN-N002",
-		     "%llu log records were dropped: some kernels may lack name or code",
-		     (unsigned long long)log_dropped);
+		NOTE(b, "KBN-N002", "%llu log %s dropped: some kernels may lack name or code",
+		     (unsigned long long)log_dropped,
+		     text_plural(log_dropped, "record was", "records were"));
 	if (unfinished && !running)
-		NOTE(b, "KBN-N023", "%llu timed launches had no result when the recording ended",
-		     (unsigned long long)unfinished);
+		NOTE(b, "KBN-N023", "%llu timed %s had no result when the recording ended",
+		     (unsigned long long)unfinished, text_plural(unfinished, "launch", "launches"));
 	if (b->s->runs_n && !b->s->shapes_n)
-		NOTE(b, "KBN-N024", "no kernel launch was recorded");
+		note_of_nothing(b);
 }
 
 /* Every launch falls into one bin; a sum that does not add up is a fault of the tool, so it is said. */
@@ -135,8 +172,8 @@ static void note_of_identity(struct builder *b)
 		NOTE(b, "KBN-N025", "accounting does not add up: %llu launches seen, %llu in bins",
 		     (unsigned long long)a->launches_seen, (unsigned long long)sum);
 	if (a->dropped)
-		NOTE(b, "KBN-N026", "%llu launches could not be recorded for want of room",
-		     (unsigned long long)a->dropped);
+		NOTE(b, "KBN-N026", "%llu %s could not be recorded for want of room",
+		     (unsigned long long)a->dropped, text_plural(a->dropped, "launch", "launches"));
 }
 
 static void notes_of_devices(struct builder *b)
@@ -159,7 +196,7 @@ static void notes_of_devices(struct builder *b)
 		if (d->hw.dram_why)
 			NOTE(b, "KBN-N028", "%s: bandwidth not known: %s", d->name, d->hw.dram_why);
 		if (!d->bias_calibrated && !b->r->simulated &&
-		    strcmp(b->r->timing.method, "off") != 0)
+		    b->r->timing.gated.n + b->r->timing.plain.n > 0)
 			NOTE(b, "KBN-N029",
 			     "%s: never calibrated, times lose a constant of the table (%s); `kbn calibrate` narrows "
 			     "them",
@@ -181,22 +218,28 @@ static void notes_of_kernels(struct builder *b)
 		mismatch += b->m->kernels[i].code.mismatch != NULL;
 	}
 	if (no_image)
-		NOTE(b, "KBN-N031", "%llu of %zu kernel shapes have no stored code",
-		     (unsigned long long)no_image, b->s->shapes_n);
+		NOTE(b, "KBN-N031", "%llu of %zu kernel shapes %s no stored code",
+		     (unsigned long long)no_image, b->s->shapes_n,
+		     text_plural(no_image, "has", "have"));
 	if (nodes)
 		NOTE(b, "KBN-N032",
-		     "%llu kernel launches were replayed by graphs: counted, not timed one by one",
-		     (unsigned long long)nodes);
+		     "%llu kernel %s replayed by graphs: counted, not timed one by one",
+		     (unsigned long long)nodes, text_plural(nodes, "launch was", "launches were"));
 	if (b->m->totals.shapes_untimed)
-		NOTE(b, "KBN-N033", "%llu kernel shapes ran without a usable time",
-		     (unsigned long long)b->m->totals.shapes_untimed);
+		NOTE(b, "KBN-N033", "%llu kernel %s ran without a usable time",
+		     (unsigned long long)b->m->totals.shapes_untimed,
+		     text_plural(b->m->totals.shapes_untimed, "shape", "shapes"));
 	if (mismatch)
-		NOTE(b, "KBN-N034",
-		     "%llu kernel shapes differ from their stored code in what the driver says of them",
-		     (unsigned long long)mismatch);
-	if (b->r->kernels_n < b->r->kernels_all)
-		NOTE(b, "KBN-N035", "%zu of %zu kernel shapes are shown; totals are of all",
-		     b->r->kernels_n, b->r->kernels_all);
+		NOTE(b, "KBN-N034", "%llu kernel %s stored code in what the driver says of %s",
+		     (unsigned long long)mismatch,
+		     text_plural(mismatch, "shape differs from its", "shapes differ from their"),
+		     text_plural(mismatch, "it", "them"));
+	if (!b->r->kernels_n && b->r->kernels_all && b->o && b->o->pattern)
+		NOTE(b, "KBN-N035", "no kernel matches '%s'; totals are of all %zu", b->o->pattern,
+		     b->r->kernels_all);
+	else if (b->r->kernels_n < b->r->kernels_all)
+		NOTE(b, "KBN-N035", "%zu of %zu kernel shapes %s shown; totals are of all",
+		     b->r->kernels_n, b->r->kernels_all, text_plural(b->r->kernels_n, "is", "are"));
 }
 
 /*
@@ -207,7 +250,8 @@ static void note_of_busy(struct builder *b)
 {
 	const struct quantity *busy = &b->r->totals.busy_pct;
 
-	if (!b->r->simulated && quantity_known(busy) && busy->high < BUSY_PCT)
+	if (!b->r->simulated && !b->r->reality_unknown && quantity_known(busy) &&
+	    busy->high < BUSY_PCT)
 		NOTE(b, "KBN-N036",
 		     "kernels ran in %.3g%% of the recorded time (%s, at most %.3g%%), below the %.0f%% from which "
 		     "they are the first thing to look at: the rest is the host's, with its start-up, launch "
@@ -231,7 +275,12 @@ void report_notes(struct builder *b)
 		note_from_session(b, &b->s->notes[i]);
 	if (r->simulated)
 		NOTE(b, "KBN-N010", "%s", simulated_text);
+	if (r->reality_unknown)
+		NOTE(b, "KBN-N043",
+		     "whether these times are real is not known: the part of the recording that names the device "
+		     "is missing");
 	notes_of_runs(b);
+	note_of_window(b);
 	note_of_identity(b);
 	notes_of_devices(b);
 	notes_of_kernels(b);

@@ -183,8 +183,12 @@ static int read_found(struct finder *f, int rank, struct err *e)
 		if (skip(f, &fault, e) < 0)
 			return -1;
 	}
+	for (size_t i = 0; i < f->join->runs.n; i++)
+		if (!f->join->runs.at[i].no_slots)
+			return 0;
 	if (f->join->runs.n)
-		return 0;
+		return err_set(e, ERR_NOT_FOUND, -1, "%s: %s is missing: launches are not known",
+			       err_path(f->join->runs.at[0].dir), KBN_SLOTS_FILE);
 	if (f->found.n && f->first.code == ERR_NONE)
 		return err_set(e, ERR_NOT_FOUND, -1, "no process of rank %d was recorded", rank);
 	*e = f->first;

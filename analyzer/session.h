@@ -33,6 +33,7 @@ struct session_run {
 	uint64_t start_unix_ns, duration_ns; /* duration: END record, else the last heartbeat */
 	enum session_end end;
 	bool simulated; /* recorded on the stand-in driver */
+	bool no_slots;  /* the file with the launches is missing */
 	enum kbn_timing timing;
 	/* accounting of this process, see the identity in the contract */
 	uint64_t seen, timed, sampled_out, untimeable, captured, failed, unfinished, filtered,

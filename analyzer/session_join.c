@@ -476,6 +476,7 @@ static int note_faults(struct join_process *p, struct session_run *run, struct e
 
 	run->torn += t->records_torn + t->slots_torn;
 	run->unknown = t->records_unknown + t->slots_unknown;
+	run->no_slots = t->slots_fd < 0 && t->fault.code == ERR_NOT_FOUND;
 	if (t->fault.code != ERR_NONE && join_damage(p, &t->fault, e) < 0)
 		return -1;
 	if (run->torn && join_note(p->join, SESSION_NOTE_TORN, (int64_t)run->torn, 0, p->run,

@@ -112,6 +112,11 @@ char *text_hex(struct arena *a, const void *bytes, size_t n)
 	return out;
 }
 
+const char *text_plural(uint64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
 char *text_count(char out[TEXT_NUMBER], uint64_t n)
 {
 	char plain[24];

@@ -24,6 +24,9 @@ const char *text_utf8(struct arena *a, const char *bytes, bool *changed);
 /* Lower-case hex of `n` bytes. NULL when memory has run out. */
 char *text_hex(struct arena *a, const void *bytes, size_t n);
 
+/* `one` when n is 1, else `many`. */
+const char *text_plural(uint64_t n, const char *one, const char *many);
+
 #define TEXT_NUMBER 32
 
 /* "72,439". */

@@ -151,8 +151,12 @@ static void read_counters(struct trace *t)
 	uint64_t bytes = file_bytes(t->slots_fd), slots;
 
 	t->slots_n = 0;
-	if (t->slots_fd < 0)
+	if (t->slots_fd < 0) {
+		if (t->fault.code == ERR_NONE)
+			err_set(&t->fault, ERR_NOT_FOUND, -1,
+				"%s is missing: launches are not known", KBN_SLOTS_FILE);
 		return;
+	}
 	if (!read_at(t->slots_fd, &t->counters, sizeof(t->counters), 0)) {
 		memset(&t->counters, 0, sizeof(t->counters));
 		err_set(&t->fault, ERR_TRUNCATED, (int64_t)bytes, "%s: ends within its header",

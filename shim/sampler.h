@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KBN_CREDIT_MAX 2000000 /* ns of unused budget that are kept */
+#define KBN_CREDIT_MAX 400000  /* ns of unused budget that are kept */
 #define KBN_DEBT       9000000 /* ns that early samples may have borrowed from later budget */
 #define KBN_DEBT_FIRST 9000000 /* ns more, for the first three samples of a shape */
 

@@ -95,9 +95,9 @@ def turn(bare, shim, first, steps, discard):
     return statistics.median(times[bare]), statistics.median(times[shim])
 
 
-def resident(name, command, limit, unit, steps, discard, cores, limit_s, servers=2):
+def take_turns(command, steps, discard, cores, limit_s, servers=2, **shim_more):
     both = [(Server(command, bare_env(PYTHONHASHSEED="0"), cores),
-             Server(command, shim_env(fresh("turns"), KBN_REPORT="none", PYTHONHASHSEED="0"), cores))
+             Server(command, shim_env(fresh("turns"), KBN_REPORT="none", PYTHONHASHSEED="0", **shim_more), cores))
             for _ in range(servers)]
     for pair in both:
         for server in pair:
@@ -113,15 +113,30 @@ def resident(name, command, limit, unit, steps, discard, cores, limit_s, servers
             server.close()
     if len(pairs) < 30:
         raise RuntimeError("only %d pairs in %d s" % (len(pairs), limit_s))
+    return pairs
+
+
+def resident(name, command, limit, unit, steps, discard, cores, limit_s):
+    pairs = take_turns(command, steps, discard, cores, limit_s)
     judge(name, pairs, limit, unit, ", median difference %+.3g %s" % (
         statistics.median(b - a for a, b in pairs), unit))
 
 
+def untimed(limit_s):
+    pairs = take_turns(app("app_empty") + ["serve"], 20000, 0, 2, limit_s, KBN_TIMING="off", KBN_PARAMS="off")
+    more = sorted(b - a for a, b in pairs)
+    result("c", "untimed launch", statistics.median(more) <= 60,
+           "median %.0f ns more of %.0f (limit 60), quartiles %.0f to %.0f, %d pairs" % (
+               statistics.median(more), statistics.median(a for a, _ in pairs), more[len(more) // 4],
+               more[3 * len(more) // 4], len(more)), pairs=pairs)
+
+
 def main():
-    guarded("c", "empty kernels", resident, "empty kernels", app("app_empty") + ["serve"], 1.05, "ns",
-            20000, 0, 2, 50)
     guarded("c", "eager training step", resident, "eager training step", work("work_eager.py", "serve"), 1.02, "ms",
-            3, 1, 4, 130)
+            4, 1, 4, 115)
+    guarded("c", "empty kernels", resident, "empty kernels", app("app_empty") + ["serve"], 1.05, "ns",
+            20000, 0, 2, 25)
+    guarded("c", "untimed launch", untimed, 20)
     guarded("c", "GEMM loop", programs, "GEMM loop", app("app_gemm") + ["60"], 1.005, "us")
 
 

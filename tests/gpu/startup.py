@@ -1,6 +1,6 @@
 """
 Section f: what a program pays once. Start-up with 104 MB of code and the exit without the report,
-in pairs; the host time that an untimed launch takes more; the time of the report itself.
+in pairs; the time of the report itself.
 """
 import glob
 import os
@@ -41,22 +41,6 @@ def load():
            "median %.1f ms more (limit 300), worst %.1f" % (statistics.median(leave), max(leave)), extra_ms=leave)
 
 
-def untimed():
-    extra, bare = [], []
-    for i in range(PAIRS):
-        sides = {}
-        for side in ("bare", "shim") if i % 2 == 0 else ("shim", "bare"):
-            env = bare_env() if side == "bare" else shim_env(fresh("untimed"), KBN_REPORT="none", KBN_TIMING="off",
-                                                               KBN_PARAMS="off")
-            sides[side] = word_after(run(app("app_empty") + ["100000"], env).stdout.decode(), "value")
-        extra.append(sides["shim"] - sides["bare"])
-        bare.append(sides["bare"])
-    result("f", "untimed launch", statistics.median(extra) <= 60,
-           "median %.0f ns more of %.0f (limit 60), quartiles %.0f to %.0f" % (
-               statistics.median(extra), statistics.median(bare), *[statistics.quantiles(extra, n=4)[q] for q in (0, 2)]),
-           extra_ns=extra)
-
-
 def exit_report():
     """The report of a PyTorch run: time and memory."""
     out = fresh("torch")
@@ -77,7 +61,6 @@ def main():
         guarded("f", "start-up", load)
     else:
         result("f", "start-up", None, "no large images: tests/gpu/build could not make them")
-    guarded("f", "untimed launch", untimed)
     guarded("f", "report of a PyTorch run", exit_report)
 
 

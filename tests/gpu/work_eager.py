@@ -49,7 +49,7 @@ def main():
             loss = step()
         print("eager", repr(loss.item()))
         return
-    timed(step, 10)
+    timed(step, 40)
     gc.collect() # now, and not within the steps
     gc.freeze()
     gc.disable()

@@ -5,8 +5,10 @@
  */
 #include "code.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "fatbin.h"
 #include "jit.h"
@@ -222,36 +224,34 @@ static int try_ptxas(const char *body, unsigned limit_ms, struct err *e)
 	return rc;
 }
 
-/* The time is one for all: the compilation that uses it up is ended, and no other is started. */
+/*
+ * The time is one for all: the compilation that uses it up is ended, and no other is started. On a
+ * busy machine the first may be ended before it has said that it started, so at most one says so.
+ */
 static void test_time_for_all(void **state)
 {
 	struct session_image i = store(KBN_KIND_PTX, ptx, sizeof(ptx) - 1);
 	struct code_compile how = {.no_driver = true, .left_ms = 200};
-	struct timespec before, after;
 	struct err e = {0};
-	char body[400], path[300];
+	char body[700], path[300];
 	struct code c;
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/starts", dir);
-	snprintf(body, sizeof(body), "echo one >> %s; exec sleep 30", path);
+	snprintf(body, sizeof(body), "echo one >> %s; exec sleep 1000", path);
 	fake_ptxas(body);
-	clock_gettime(CLOCK_MONOTONIC, &before);
 	for (int n = 0; n < 3; n++)
 		assert_int_equal(code_open(&c, &i, 90, &how, &e), -1);
-	clock_gettime(CLOCK_MONOTONIC, &after);
 	assert_true(how.left_ms <= 0);
-	assert_true(after.tv_sec - before.tv_sec < 5);
-	snprintf(body, sizeof(body), "test $(wc -l < %s) = 1", path);
+	snprintf(body, sizeof(body), "touch %s; test $(wc -l < %s) -le 1", path, path);
 	assert_int_equal(system(body), 0);
 }
 
 static void test_ptxas_failures(void **state)
 {
-	struct timespec before, after;
 	struct err e = {0};
-	char marker[300], body[512];
-	int seconds;
+	char lock[300], body[700];
+	int fd;
 
 	(void)state;
 	assert_int_equal(try_ptxas("echo ptxas fatal: no such thing >&2; echo more; exit 1", 0, &e),
@@ -263,17 +263,15 @@ static void test_ptxas_failures(void **state)
 			 -1); /* the helper itself dies */
 	assert_string_equal(e.text, "compiling the PTX crashed");
 
-	/* too long: it goes with all its children, and soon */
-	snprintf(marker, sizeof(marker), "%s/survived", dir);
-	snprintf(body, sizeof(body), "(sleep 2; touch %s) & sleep 30", marker);
-	clock_gettime(CLOCK_MONOTONIC, &before);
+	/* too long: it goes with all its children; whoever is left of them keeps the lock */
+	snprintf(lock, sizeof(lock), "%s/lock", dir);
+	snprintf(body, sizeof(body), "exec 9> %s; flock 9; sleep 1000 & sleep 1000", lock);
 	assert_int_equal(try_ptxas(body, 300, &e), -1);
-	clock_gettime(CLOCK_MONOTONIC, &after);
-	seconds = (int)(after.tv_sec - before.tv_sec);
-	assert_true(seconds < 2);
 	assert_non_null(strstr(e.text, "longer than 300 ms"));
-	sleep(3);
-	assert_int_equal(access(marker, F_OK), -1);
+	fd = open(lock, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	close(fd);
 }
 
 static void test_no_tool(void **state)

@@ -137,11 +137,14 @@ static void waves(void **state)
 	in.grid_blocks = 148 * 8 * 3;
 	occupancy_compute(&o, arch(100), &in);
 	assert_float_equal(o.waves, 3, 0);
+	assert_int_equal(o.grid_warps_per_sm, -1);
 	assert_float_equal(o.last_wave_pct, 100, 0);
 	assert_float_equal(o.tail_waste_pct, 0, 0);
 	in.grid_blocks = 37;
 	occupancy_compute(&o, arch(100), &in);
 	assert_float_equal(o.waves, 37.0 / 1184, 1e-9);
+	assert_int_equal(o.grid_warps_per_sm, o.warps_per_block); /* 37 blocks, one on an SM */
+	assert_false(o.enough_is_published);
 	assert_float_equal(o.last_wave_pct, 3.125, 1e-9);
 	in.sm_count = -1;
 	occupancy_compute(&o, arch(100), &in);

@@ -184,12 +184,10 @@ static void mostly_idle(void **state)
 {
 	static const struct {
 		double value, high;
-		bool simulated, said;
-	} rows[] = {{24.6, 24.7, false, true},
-		    {24.6, 24.7, true, false},
-		    {24.6, NAN, false, false},
-		    {79, 81, false, false},
-		    {90, 91, false, false}};
+		bool simulated, device_known, said;
+	} rows[] = {{24.6, 24.7, false, true, true},   {24.6, 24.7, true, true, false},
+		    {24.6, 24.7, false, false, false}, {24.6, NAN, false, true, false},
+		    {79, 81, false, true, false},      {90, 91, false, true, false}};
 	struct fixture_report f;
 
 	(void)state;
@@ -198,9 +196,70 @@ static void mostly_idle(void **state)
 		f.model.totals.busy_pct.value = rows[i].value;
 		f.model.totals.busy_pct.high = rows[i].high;
 		f.session.runs[0].simulated = rows[i].simulated;
+		f.model.devices[0].hw.arch.sm = rows[i].device_known ? 90 : 0;
 		fixture_report_build(&f, NULL);
 		assert_int_equal(has(f.report.notes, f.report.notes_n, "KBN-N036"), rows[i].said);
+		assert_int_equal(has(f.report.notes, f.report.notes_n, "KBN-N043"),
+				 !rows[i].device_known);
 	}
+	fixture_report_close(&f);
+}
+
+static const char *note_text(const struct report *r, const char *id)
+{
+	for (size_t i = 0; i < r->notes_n; i++)
+		if (strcmp(r->notes[i].id, id) == 0)
+			return r->notes[i].text;
+	return "";
+}
+
+/* Nothing to show has a reason, and it is the true one. */
+static void nothing_to_show(void **state)
+{
+	static const struct session_string window = {"KBN_WINDOW", "profiler"};
+	struct report_options o = {.match = names_match, .pattern = "nomatch"};
+	struct fixture_report f;
+	size_t shapes, notes;
+
+	(void)state;
+	fixture_report_open(&f);
+	o.match_ctx = names_new(o.pattern, NULL);
+	fixture_report_build(&f, &o);
+	assert_string_equal(note_text(&f.report, "KBN-N035"),
+			    "no kernel matches 'nomatch'; totals are of all 9");
+	names_free(o.match_ctx);
+	assert_string_equal(note_text(&f.report, "KBN-N009"), "");
+	shapes = f.session.shapes_n;
+	notes = f.session.notes_n;
+	f.session.shapes_n = 0;
+	f.session.notes_n = 0;
+	f.session.runs[0].env = &window;
+	f.session.runs[0].env_n = 1;
+	fixture_report_build(&f, NULL);
+	assert_string_equal(note_text(&f.report, "KBN-N024"),
+			    "no kernel to show: 11 launches were all left out on request");
+	assert_string_equal(
+		note_text(&f.report, "KBN-N009"),
+		"recording was limited to cuProfilerStart ... cuProfilerStop, and the program never "
+		"called cuProfilerStart");
+	f.session.runs[0].filtered = 0;
+	fixture_report_build(&f, NULL);
+	assert_string_equal(note_text(&f.report, "KBN-N024"), "no kernel launch was recorded");
+	f.session.shapes_n = shapes;
+	f.session.notes_n = notes;
+	fixture_report_close(&f);
+}
+
+/* Two shapes of one kernel differ by what stands behind the name, others have nothing there. */
+static void shapes_are_told_apart(void **state)
+{
+	struct fixture_report f;
+
+	(void)state;
+	fixture_report_open(&f);
+	assert_string_equal(find(&f.report, "saxpy", 4096)->variant, " <<<4096,256>>>");
+	assert_string_equal(find(&f.report, "saxpy", 65536)->variant, " <<<65536,256>>>");
+	assert_string_equal(find(&f.report, "tiny", 0)->variant, "");
 	fixture_report_close(&f);
 }
 
@@ -213,14 +272,13 @@ static void code_that_is_missing(void **state)
 	fixture_report_open(&f);
 	assert_string_equal(find(&f.report, "kernel", 0)->code.why_missing, "no time");
 	assert_null(find(&f.report, "bank_conflict_bad", 0)->code.why_missing);
-	assert_string_equal(find(&f.report, "saxpy", 4096)->variant, "");
 	fixture_report_close(&f);
 }
 
 static void chosen_by_name(void **state)
 {
 	struct names_filter *n = names_new("^void my::tile", NULL);
-	struct report_options o = {names_match, n, 0};
+	struct report_options o = {.match = names_match, .match_ctx = n};
 	struct fixture_report f;
 	struct err e;
 
@@ -305,6 +363,8 @@ int main(void)
 		cmocka_unit_test(notes),
 		cmocka_unit_test(totals),
 		cmocka_unit_test(mostly_idle),
+		cmocka_unit_test(nothing_to_show),
+		cmocka_unit_test(shapes_are_told_apart),
 		cmocka_unit_test(code_that_is_missing),
 		cmocka_unit_test(chosen_by_name),
 		cmocka_unit_test(ends),

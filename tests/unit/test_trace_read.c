@@ -101,7 +101,8 @@ static void test_missing_files(void **state)
 	assert_int_equal(trace_open(&t, f.dir, &e), 0);
 	assert_int_equal(trace_next_slot(&t, &s), 0);
 	assert_int_equal(trace_sketch(&t, 0, counts), -1);
-	assert_int_equal(t.fault.code, ERR_NONE);
+	assert_int_equal(t.fault.code, ERR_NOT_FOUND);
+	assert_string_equal(t.fault.text, "slots.kbn is missing: launches are not known");
 	trace_close(&t);
 	snprintf(path, sizeof(path), "%s/%s", f.dir, KBN_LOG_FILE);
 	unlink(path);
