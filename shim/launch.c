@@ -17,7 +17,7 @@
 
 #define PORTABLE_CLUSTER 8u /* blocks that a cluster may have on every device with clusters */
 
-_Atomic int kbn_open_captures;
+KBN_HOT _Atomic int kbn_open_captures;
 
 static _Atomic bool window_open;
 

@@ -22,7 +22,7 @@
 
 #define MAX_PARAMS 1024 /* parameters of one kernel that are remembered */
 
-_Atomic uint64_t kbn_registry_generation = 1;
+KBN_HOT _Atomic uint64_t kbn_registry_generation = 1;
 
 /* One handle value of a module or library. Counts how often the value was given out. */
 struct owner {

@@ -30,8 +30,8 @@ int64_t kbn_sampler_credit(uint64_t now_ns);
 bool kbn_sampler_wants(uint32_t sampled, uint32_t cost_ns, uint64_t now_ns);
 
 /*
- * A sample took `ns`. The n-th of a shape is charged 1 + n / 32 times, so that the cost of a steady
- * program falls with what is known of it: a quarter of the budget at 100 samples of each shape.
+ * A sample took `ns`. The n-th of a shape is charged 1 + n / 8 times, so that the cost of a steady
+ * program falls with what is known of it: a ninth of the budget at 64 samples of each shape.
  */
 void kbn_sampler_pay(uint32_t sampled, uint64_t ns);
 

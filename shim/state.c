@@ -42,13 +42,13 @@
 __thread struct kbn_tls kbn_tls;
 
 static const uint32_t never; /* what kbn_live points at before there is a page */
-const volatile uint32_t *kbn_live = &never;
+KBN_HOT const volatile uint32_t *kbn_live = &never;
 
 static _Atomic(uint32_t *) live_page;
 static uint32_t live_word; /* what it holds while recording */
 static pid_t owner;        /* process that the recording belongs to */
 static uint64_t start_ns;  /* CLOCK_MONOTONIC at the start of the recording */
-uint32_t kbn_epoch;
+KBN_HOT uint32_t kbn_epoch;
 
 /* ------------------------------------------------------------------------------------ live word */
 

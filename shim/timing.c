@@ -35,8 +35,8 @@ struct own {
 };
 
 static _Atomic(struct own *) owns;
-_Atomic uint32_t kbn_time_open_brackets;
-_Atomic uint32_t kbn_time_mode;
+KBN_HOT _Atomic uint32_t kbn_time_open_brackets;
+KBN_HOT _Atomic uint32_t kbn_time_mode;
 
 /* ------------------------------------------------------------------------------------ on or off */
 
