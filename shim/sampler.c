@@ -14,7 +14,7 @@
 #define STEP_MAX   20u /* longest step while launches are few */
 #define SPACING    64u /* later: a step is 1/64 of the launches so far */
 #define SKIP_MAX   4096u
-#define DEARER     8u  /* samples after which one more is charged once more */
+#define DEARER     8u /* samples after which one more is charged once more */
 #define PRICE_MAX  (KBN_CREDIT_MAX / 2)
 
 /* What a shape with fewer samples than this may leave the purse in debt. */
