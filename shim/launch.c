@@ -60,17 +60,19 @@ static __attribute__((noinline)) struct kbn_kernel *kernel_search(struct kbn_han
 	struct kbn_kernel *k = kbn_registry_resolve(f);
 
 	if (k)
-		*hit = (struct kbn_handle_hit){f, k};
+		*hit = (struct kbn_handle_hit){f, k, NULL};
 	return k;
 }
 
-static KBN_ALWAYS_INLINE struct kbn_kernel *kernel_of(struct kbn_thread *t, CUfunction f)
+static KBN_ALWAYS_INLINE struct kbn_kernel *kernel_of(struct kbn_thread *t, CUfunction f,
+						      struct kbn_handle_hit **where)
 {
 	/* Handles are addresses: the low bits say little. */
 	struct kbn_handle_hit *hit =
 		&t->handles[((uintptr_t)f * 0x9e3779b97f4a7c15u >> 32) % KBN_HANDLE_HITS];
 	struct kbn_kernel *k;
 
+	*where = hit;
 	kbn_registry_refresh(t);
 	k = hit->kernel;
 	return KBN_LIKELY(k && hit->handle == (const void *)f) ? k : kernel_search(hit, f);
@@ -245,10 +247,25 @@ static KBN_COLD void copy_params(struct kbn_call *c)
 		kbn_params_done(c->shape);
 }
 
+/*
+ * A CUfunction belongs to one context: where a launch of it into a special stream has succeeded once,
+ * that context was current, and must be for the next one to succeed. It need not be asked for again.
+ */
+static KBN_ALWAYS_INLINE struct kbn_context *context_of_launch(struct kbn_call *c,
+							       struct kbn_thread *t)
+{
+	if (!kbn_stream_is_special(c->stream))
+		return kbn_registry_context_of(t, c->stream);
+	if (KBN_LIKELY(c->hit->home))
+		return c->hit->home;
+	c->is_first = c->is_open = !c->kernel->is_cukernel;
+	return kbn_registry_current(t);
+}
+
 static KBN_ALWAYS_INLINE void begin_recorded(struct kbn_call *c, struct kbn_thread *t,
 					     const struct kbn_kernel *k)
 {
-	struct kbn_context *context = kbn_registry_context_of(t, c->stream);
+	struct kbn_context *context = context_of_launch(c, t);
 	struct kbn_shape *s;
 
 	c->context = context;
@@ -299,7 +316,7 @@ void kbn_call_begin(struct kbn_call *c)
 	c->thread = t;
 	c->shape = NULL;
 	c->param_bytes = 0;
-	c->bracketed = c->captured = c->is_late = c->is_open = false;
+	c->bracketed = c->captured = c->is_late = c->is_open = c->is_first = false;
 	if (!KBN_LIKELY(t && t->counts)) {
 		drop_uncounted();
 		return;
@@ -309,7 +326,7 @@ void kbn_call_begin(struct kbn_call *c)
 		return;
 	}
 	count_seen(t->counts);
-	k = kernel_of(t, c->function);
+	k = kernel_of(t, c->function, &c->hit);
 	c->kernel = k;
 	if (!KBN_LIKELY(k))
 		KBN_COUNT(t, dropped);
@@ -326,6 +343,9 @@ static KBN_COLD void end_slowly(struct kbn_call *c, CUresult result)
 
 	if (!kbn_busy_enter(c->thread)) /* the driver may be gone: no stop event, no question */
 		result = CUDA_ERROR_DEINITIALIZED;
+	if (c->is_first && result == CUDA_SUCCESS && c->hit->handle == (const void *)c->function &&
+	    kbn_registry_has_home(c->function))
+		c->hit->home = c->context;
 	if (c->is_late && result == CUDA_SUCCESS)
 		recognise_stream(c);
 	if (c->bracketed && !kbn_time_end(c->thread, &c->timing, &c->bracket, result))

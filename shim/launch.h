@@ -120,14 +120,16 @@ struct kbn_call {
 	void **params, **extra; /* as received */
 
 	struct kbn_thread *thread;
+	struct kbn_handle_hit *hit;
 	struct kbn_kernel *kernel;
 	struct kbn_context *context; /* NULL = not known */
 	struct kbn_shape *shape;     /* NULL = not recorded, and counted already */
 	uint64_t *bin;               /* where it counts when it succeeds */
 	uint32_t param_bytes;        /* copied parameters, 0 = none */
 	bool bracketed, captured;
-	bool is_late; /* of an unknown stream: nothing is asked before it succeeded */
-	bool is_open; /* more than counting is left to do after the real call */
+	bool is_late;  /* of an unknown stream: nothing is asked before it succeeded */
+	bool is_open;  /* more than counting is left to do after the real call */
+	bool is_first; /* of this handle in the thread's cache, into a special stream */
 	struct kbn_launch timing;
 	struct kbn_bracket bracket;
 };

@@ -512,6 +512,21 @@ struct kbn_kernel *kbn_registry_resolve(CUfunction f)
 	return k;
 }
 
+static _Atomic bool has_greens;
+
+bool kbn_registry_has_home(CUfunction f)
+{
+	const struct handle *h = kbn_map_get(&handles, handle_key(f));
+
+	return h && h->owner && is_current(h) && !h->is_cukernel && !atomic_load(&has_greens);
+}
+
+void kbn_registry_greens(void)
+{
+	if (!atomic_exchange(&has_greens, true))
+		changed(); /* threads forget what they took for settled */
+}
+
 void kbn_registry_reset(void)
 {
 	kbn_map_reset(&modules);

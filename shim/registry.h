@@ -76,6 +76,15 @@ struct kbn_context *kbn_registry_context(CUstream stream, bool ptsz);
 /* The same for a thread that has just been refreshed. Inline for a stream launched into again. */
 static inline struct kbn_context *kbn_registry_context_of(struct kbn_thread *t, CUstream stream);
 
+/*
+ * Whether a launch handle is known to work in one context only: a CUfunction, unless there are green
+ * contexts, which share the functions of their parent.
+ */
+bool kbn_registry_has_home(CUfunction f);
+
+/* A green context was created. */
+void kbn_registry_greens(void);
+
 /* Drop what the thread remembers of handles, when any handle may have changed its meaning. */
 void kbn_registry_forget(struct kbn_thread *t, uint64_t generation);
 

@@ -114,7 +114,8 @@ struct kbn_thread {
 	struct kbn_handle_hit {
 		const void *handle;
 		struct kbn_kernel *kernel;
-	} handles[KBN_HANDLE_HITS]; /* direct-mapped */
+		struct kbn_context *home; /* of a CUfunction that ran in it; NULL = not known */
+	} handles[KBN_HANDLE_HITS];       /* direct-mapped */
 	struct kbn_shape
 		*recent[1u << KBN_RECENT_BITS]; /* direct-mapped, see launch.c; NULL = none */
 };

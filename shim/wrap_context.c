@@ -90,7 +90,7 @@ KBN_WRAP(cuCtxDetach)(CUcontext c)
 
 KBN_WRAP(cuGreenCtxCreate)(CUgreenCtx *green, CUdevResourceDesc desc, CUdevice d, unsigned flags)
 {
-	KBN_FRAMED(cuGreenCtxCreate, KBN_NOTHING, KBN_NOTHING, green, desc, d, flags);
+	KBN_FRAMED(cuGreenCtxCreate, KBN_NOTHING, kbn_registry_greens(), green, desc, d, flags);
 }
 
 KBN_WRAP(cuGreenCtxDestroy)(CUgreenCtx green)

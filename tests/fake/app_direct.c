@@ -329,6 +329,8 @@ static void contexts(void)
 	CUcontext c[3];
 	CUmodule m[3];
 	CUfunction f[3];
+	CUlibrary lib;
+	CUkernel k;
 	uint64_t a = 1;
 	void *params[] = {&a, &a, &a};
 
@@ -344,6 +346,14 @@ static void contexts(void)
 	for (int i = 0; i < 90; i++) {
 		OK(cuCtxPushCurrent_v2(c[i % 3]));
 		OK(cuLaunchKernel(f[i % 3], 2, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+		OK(cuCtxPopCurrent_v2(NULL));
+	}
+	/* One handle that is at home in every context. */
+	OK(cuLibraryLoadData(&lib, image.at, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryGetKernel(&k, lib, "k_20us"));
+	for (int i = 0; i < 30; i++) {
+		OK(cuCtxPushCurrent_v2(c[i % 3 ? 2 : 0]));
+		OK(cuLaunchKernel((CUfunction)k, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
 		OK(cuCtxPopCurrent_v2(NULL));
 	}
 	/* A function of one context in another. */

@@ -20,8 +20,21 @@ def api(name, order=True, code=True, unseen=(), failed=True, nodes=True):
 
 
 for _name in ("linker", "streams", "ptsz", "green", "old", "multi_device", "twice", "events",
-              "contexts", "resets"):
+              "resets"):
     case("api/" + _name)(api(_name))
+
+
+@case("api/contexts")
+def contexts(c):
+    # A CUfunction belongs to one context, a CUkernel is launched in two of them.
+    r, rec = api("contexts")(c)
+    ran = {}
+    for s in rec.slots:
+        name = rec.kernels[s.kernel]["name"]
+        ran.setdefault(name, {}).setdefault(s.context, 0)
+        ran[name][s.context] += s.ran
+    equal([10, 20], sorted(ran["k_20us"].values()), "launches of the CUkernel by context")
+    equal([30, 30, 31], sorted(ran["k_2us"].values()), "launches of the CUfunctions by context")
 
 
 @case("api/reload")
