@@ -351,22 +351,9 @@ static int add_params(struct join_process *p, struct trace_record *r, struct err
 
 static int add_all_params(struct join_process *p, struct err *e)
 {
-	struct trace_record r;
+	static const join_record_fn only[KBN_REC_END + 1] = {[KBN_REC_PARAMS] = add_params};
 
-	trace_rewind(&p->trace);
-	while (trace_next_record(&p->trace, &r)) {
-		struct err fault = {0};
-
-		if (r.kind != KBN_REC_PARAMS || add_params(p, &r, &fault) == 0)
-			continue;
-		if (fault.code == ERR_MEMORY) {
-			*e = fault;
-			return -1;
-		}
-		if (join_damage(p, &fault, e) < 0)
-			return -1;
-	}
-	return 0;
+	return join_pass(p, only, e);
 }
 
 /* ---- accounting */

@@ -431,13 +431,7 @@ static int on_end(struct join_process *p, struct trace_record *r, struct err *e)
 	return 0;
 }
 
-typedef int (*record_fn)(struct join_process *p, struct trace_record *r, struct err *e);
-
-/*
- * One pass over the log with a handler per kind. A record that contradicts itself becomes a note;
- * only the lack of memory ends the pass.
- */
-static int pass(struct join_process *p, const record_fn *handlers, struct err *e)
+int join_pass(struct join_process *p, const join_record_fn *handlers, struct err *e)
 {
 	struct trace_record r;
 
@@ -491,27 +485,27 @@ static int note_faults(struct join_process *p, struct session_run *run, struct e
 
 static int read_process(struct join_process *p, struct err *e)
 {
-	static const record_fn first[KBN_REC_END + 1] = {
+	static const join_record_fn first[KBN_REC_END + 1] = {
 		[KBN_REC_PROCESS] = on_process, [KBN_REC_DEVICE] = on_device,
 		[KBN_REC_CONTEXT] = on_context, [KBN_REC_IMAGE] = on_image,
 		[KBN_REC_STORED] = on_stored,   [KBN_REC_NOTE] = on_note,
 		[KBN_REC_END] = on_end,
 	};
 	/* Kernels name images, whose identity (STORED) comes later in the log. */
-	static const record_fn second[KBN_REC_END + 1] = {
+	static const join_record_fn second[KBN_REC_END + 1] = {
 		[KBN_REC_KERNEL] = on_kernel,
 		[KBN_REC_GRAPH] = on_graph,
 	};
 	struct session_run *run = &p->join->runs.at[p->run];
 
 	take_counters(&p->trace.counters, run);
-	if (pass(p, first, e) < 0)
+	if (join_pass(p, first, e) < 0)
 		return -1;
 	for (size_t i = 0; i < p->images.n; i++) {
 		if (join_add_image(p, &p->images.at[i], e) < 0)
 			return -1;
 	}
-	if (pass(p, second, e) < 0)
+	if (join_pass(p, second, e) < 0)
 		return -1;
 	join_end(p, run);
 	if (join_counts(p, e) < 0)

@@ -115,6 +115,14 @@ int join_add_image(struct join_process *p, struct join_image *from, struct err *
 /* How the process ended and how long it was recorded, once its log has been read. */
 void join_end(struct join_process *p, struct session_run *run);
 
+typedef int (*join_record_fn)(struct join_process *p, struct trace_record *r, struct err *e);
+
+/*
+ * One pass over the log with a handler per kind (KBN_REC_END + 1 of them, NULL = none). A record that
+ * contradicts itself becomes a note; only the lack of memory ends the pass.
+ */
+int join_pass(struct join_process *p, const join_record_fn *handlers, struct err *e);
+
 /* A damaged record: a note on this run. -1 when memory has run out. */
 int join_damage(struct join_process *p, const struct err *fault, struct err *e);
 
