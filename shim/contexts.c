@@ -321,6 +321,10 @@ bool kbn_registry_error(struct kbn_context *c, CUresult result)
 	switch (result) {
 	case CUDA_ERROR_NOT_INITIALIZED:
 	case CUDA_ERROR_DEINITIALIZED:
+		/* The process ends: nothing has gone wrong in the context. */
+		if (c)
+			atomic_store(&c->dead, true);
+		return true;
 	case CUDA_ERROR_INVALID_CONTEXT:
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
 	case CUDA_ERROR_ILLEGAL_ADDRESS:

@@ -97,7 +97,8 @@ int kbn_file_open(const char *path, int flags)
 	return high;
 }
 
-bool kbn_file_allowed(size_t end)
+/* Whether a file may become `end` bytes long. Past RLIMIT_FSIZE the kernel sends SIGXFSZ. */
+static bool may_grow(size_t end)
 {
 	struct rlimit limit;
 
@@ -105,7 +106,7 @@ bool kbn_file_allowed(size_t end)
 	       end <= limit.rlim_cur;
 }
 
-int kbn_file_write(int fd, const void *data, size_t bytes)
+static int write_all(int fd, const void *data, size_t bytes)
 {
 	const char *at = data;
 
@@ -130,7 +131,7 @@ int kbn_file_extend(int fd, size_t from, size_t bytes)
 
 	if (faulty())
 		return -1;
-	if (!kbn_file_allowed(from + bytes)) {
+	if (!may_grow(from + bytes)) {
 		errno = EFBIG;
 		return -1;
 	}
@@ -143,7 +144,7 @@ int kbn_file_extend(int fd, size_t from, size_t bytes)
 	while (bytes) {
 		size_t n = bytes < sizeof(zeros) ? bytes : sizeof(zeros);
 
-		if (kbn_file_write(fd, zeros, n) < 0)
+		if (write_all(fd, zeros, n) < 0)
 			return -1;
 		bytes -= n;
 	}

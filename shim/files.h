@@ -33,11 +33,6 @@ const char *kbn_why_not(int error);
  */
 int kbn_file_open(const char *path, int flags);
 
-/* Whether a file may become `end` bytes long. Past RLIMIT_FSIZE the kernel sends SIGXFSZ. */
-bool kbn_file_allowed(size_t end);
-
-int kbn_file_write(int fd, const void *data, size_t bytes);
-
 /* Give [from, from + bytes) blocks on disk; zeros where the file system cannot allocate. */
 int kbn_file_extend(int fd, size_t from, size_t bytes);
 

@@ -63,20 +63,9 @@ static struct pair *take_free(struct pool *p)
 
 bool kbn_pool_failed(struct pool *p, CUresult r)
 {
-	bool sticky = (r >= CUDA_ERROR_ILLEGAL_ADDRESS && r <= CUDA_ERROR_LAUNCH_FAILED &&
-		       r != CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES &&
-		       r != CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE) ||
-		      r == CUDA_ERROR_ECC_UNCORRECTABLE || r == CUDA_ERROR_INVALID_CONTEXT;
-	bool over = r == CUDA_ERROR_DEINITIALIZED || r == CUDA_ERROR_NOT_INITIALIZED;
-
-	if (!sticky && !over)
+	if (!kbn_registry_error(p->context, r))
 		return false;
-	if (!atomic_exchange(&p->dead, true)) {
-		if (p->context)
-			atomic_store(&p->context->dead, true);
-		if (sticky)
-			kbn_log_note(KBN_NOTE_STICKY, r, NULL);
-	}
+	atomic_store(&p->dead, true);
 	return true;
 }
 
