@@ -16,11 +16,12 @@
 #include "sys.h"
 #include "writer.h"
 
-#define BUSY_NS   10000000u  /* between two looks while pairs are open */
-#define IDLE_NS   200000000u /* else: the heartbeat, and images that nobody woke us for */
-#define FINISH_NS 200000u    /* between two looks at the end */
-#define STORE_NS  50000000u  /* images in one go, before times are read again */
-#define LEAVE_NS  20000000u  /* the thread gives up so long before the exit goes on without it */
+#define BUSY_NS         10000000u  /* between two looks while pairs are open */
+#define IDLE_NS         200000000u /* else: the heartbeat, and images that nobody woke us for */
+#define FINISH_NS       200000u    /* between two looks at the end */
+#define STORE_NS        50000000u  /* images in one go, before times are read again */
+#define KEEP_WAIT_STEPS 500 /* of FINISH_NS; a loader lock that is held longer is held for good */
+#define LEAVE_NS        20000000u /* the thread gives up so long before the exit goes on without it */
 
 static _Atomic uint32_t started_epoch; /* recording whose drain thread has been started */
 static _Atomic pid_t owner;            /* process that it belongs to */
@@ -61,6 +62,10 @@ static void *drain(void *unused)
 	return NULL;
 }
 
+enum keep { KEEP_NONE, KEEP_WAITS, KEEP_RUNS, KEEP_DONE };
+
+static _Atomic uint32_t keeping;
+
 /*
  * Keeps the driver's code mapped should the program close its handle; never closed again. In a thread
  * of its own: the loader's lock may be held for long, by a constructor that waits for the very thread
@@ -68,10 +73,29 @@ static void *drain(void *unused)
  */
 static void *keep_driver(void *unused)
 {
+	uint32_t waits = KEEP_WAITS;
+
 	(void)unused;
 	kbn_thread_name("kbn-keep");
-	dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (atomic_compare_exchange_strong(&keeping, &waits, KEEP_RUNS)) {
+		dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+		atomic_store(&keeping, KEEP_DONE);
+	}
 	return NULL;
+}
+
+/*
+ * Not after the exit handlers: the loader has run the driver's destructors then, and would run its
+ * constructors again for this dlopen.
+ */
+static void keep_end(void)
+{
+	uint32_t waits = KEEP_WAITS;
+
+	if (atomic_compare_exchange_strong(&keeping, &waits, KEEP_DONE))
+		return;
+	for (int i = 0; i < KEEP_WAIT_STEPS && atomic_load(&keeping) == KEEP_RUNS; i++)
+		kbn_sleep_ns(FINISH_NS);
 }
 
 void kbn_drain_start(void)
@@ -91,6 +115,7 @@ void kbn_drain_start(void)
 		atomic_store(&running, 0);
 		kbn_time_stop("no thread could be started");
 	} else {
+		atomic_store(&keeping, KEEP_WAITS);
 		kbn_thread_start(keep_driver);
 	}
 }
@@ -107,6 +132,7 @@ uint32_t kbn_drain_finish(uint64_t deadline_ns)
 
 	if (!atomic_load(&started_epoch) || getpid() != atomic_load(&owner))
 		return 0; /* nothing was launched here; images are the caller's */
+	keep_end();
 	kbn_time_stop(NULL);
 	kbn_gate_stop();
 	/* Behind the deadline lies the end of the driver: no call of ours may slip past it. */
