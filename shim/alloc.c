@@ -24,33 +24,43 @@ static struct arena *arena_map(size_t bytes)
 	if (!a)
 		return NULL;
 	a->bytes = bytes;
-	atomic_store_explicit(&a->used, 64, memory_order_relaxed);
+	atomic_store_explicit(&a->used, sizeof(*a), memory_order_relaxed);
 	return a;
 }
 
-void *kbn_alloc(size_t bytes)
+static void *arena_take(struct arena *a, size_t bytes, size_t align)
+{
+	size_t used = atomic_load_explicit(&a->used, memory_order_relaxed), at;
+
+	do {
+		at = (used + align - 1) & ~(align - 1);
+		if (at + bytes > a->bytes)
+			return NULL;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&a->used, &used, at + bytes, memory_order_relaxed, memory_order_relaxed));
+	return (char *)a + at;
+}
+
+static void *take(size_t bytes, size_t align)
 {
 	static _Atomic(struct arena *) current;
 	struct arena *a, *fresh;
 	int saved = errno;
-	size_t at;
+	void *at;
 
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
-	bytes = (bytes + 15) & ~(size_t)15;
 	if (bytes > ARENA_CHUNK / 4) {
-		fresh = arena_map(bytes + 64);
+		fresh = arena_map(bytes + align);
 		errno = saved;
-		return fresh ? (char *)fresh + 64 : NULL;
+		return fresh ? (char *)fresh + align : NULL;
 	}
 	/* Lock-free: a thread that stops in here holds up nobody, also across a fork. */
 	for (;;) {
 		a = atomic_load_explicit(&current, memory_order_acquire);
-		if (a) {
-			at = atomic_fetch_add_explicit(&a->used, bytes, memory_order_relaxed);
-			if (at + bytes <= a->bytes)
-				return (char *)a + at;
-		}
+		at = a ? arena_take(a, bytes, align) : NULL;
+		if (at)
+			return at;
 		fresh = arena_map(ARENA_CHUNK);
 		errno = saved;
 		if (!fresh)
@@ -58,4 +68,14 @@ void *kbn_alloc(size_t bytes)
 		if (!atomic_compare_exchange_strong(&current, &a, fresh))
 			munmap(fresh, ARENA_CHUNK);
 	}
+}
+
+void *kbn_alloc(size_t bytes)
+{
+	return take(bytes, 16);
+}
+
+void *kbn_alloc_lines(size_t bytes)
+{
+	return take(bytes, 128);
 }

@@ -179,6 +179,24 @@ static bool ask_device(CUcontext c, CUdevice *d)
 	return known;
 }
 
+static _Atomic(CUcontext) first_context;
+static _Atomic bool several;
+
+void kbn_registry_context_made(CUcontext c)
+{
+	CUcontext first = NULL;
+
+	if (!c || atomic_compare_exchange_strong(&first_context, &first, c) || first == c)
+		return;
+	if (!atomic_exchange(&several, true))
+		atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
+}
+
+bool kbn_registry_single(void)
+{
+	return !atomic_load_explicit(&several, memory_order_relaxed);
+}
+
 static struct kbn_context *context_make(CUcontext handle)
 {
 	struct kbn_context *c = kbn_alloc(sizeof(*c)), *there;
@@ -186,6 +204,7 @@ static struct kbn_context *context_make(CUcontext handle)
 
 	if (!c || !ask_device(handle, &c->ordinal))
 		return NULL;
+	kbn_registry_context_made(handle);
 	c->handle = handle;
 	c->device = kbn_registry_device(c->ordinal);
 	c->id = atomic_fetch_add(&context_count, 1);
@@ -290,12 +309,21 @@ static void forget_stream(const void *stream, void *context, void *gone)
 		kbn_map_take(&streams, stream);
 }
 
+/* True when it has just ended. Launches into it are looked at in full from now on. */
+static bool end_context(struct kbn_context *c)
+{
+	if (!c || atomic_exchange(&c->dead, true))
+		return false;
+	atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
+	return true;
+}
+
 void kbn_registry_context_gone(CUcontext c)
 {
 	struct kbn_context *gone = kbn_map_take(&contexts, c);
 
 	if (gone) {
-		atomic_store(&gone->dead, true);
+		end_context(gone);
 		kbn_map_each(&streams, forget_stream, gone);
 	}
 	atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
@@ -322,8 +350,7 @@ bool kbn_registry_error(struct kbn_context *c, CUresult result)
 	case CUDA_ERROR_NOT_INITIALIZED:
 	case CUDA_ERROR_DEINITIALIZED:
 		/* The process ends: nothing has gone wrong in the context. */
-		if (c)
-			atomic_store(&c->dead, true);
+		end_context(c);
 		return true;
 	case CUDA_ERROR_INVALID_CONTEXT:
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
@@ -337,7 +364,7 @@ bool kbn_registry_error(struct kbn_context *c, CUresult result)
 	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
 	case CUDA_ERROR_INVALID_PC:
 	case CUDA_ERROR_LAUNCH_FAILED:
-		if (c && !atomic_exchange(&c->dead, true))
+		if (end_context(c))
 			kbn_log_note(KBN_NOTE_STICKY, result, NULL);
 		return true;
 	default: return false;
@@ -352,5 +379,7 @@ void kbn_contexts_reset(void)
 	for (int i = 0; i < MAX_DEVICES; i++)
 		atomic_store(&device_ids[i], 0);
 	atomic_store(&context_count, 0);
+	atomic_store(&first_context, NULL);
+	atomic_store(&several, false);
 	atomic_store(&device_count, 0);
 }

@@ -173,35 +173,75 @@ static void choose_timing(struct kbn_call *c)
 		note_launch(c);
 }
 
-/* Where the thread keeps the shape that was launched last of those with this kernel and grid.x. */
-static KBN_ALWAYS_INLINE struct kbn_shape **recent_of(struct kbn_thread *t,
-						      const struct kbn_shape_key *key)
+static KBN_ALWAYS_INLINE void put_first(struct kbn_shape **recent, struct kbn_shape *s)
 {
-	const uint64_t both = (uint64_t)key->kernel << 32 | key->grid[0];
+	if (recent[0] != s) {
+		recent[1] = recent[0];
+		recent[0] = s;
+	}
+}
 
-	return &t->recent[both * 0x9e3779b97f4a7c15u >> (64 - KBN_RECENT_BITS)];
+static KBN_ALWAYS_INLINE void fill_key(struct kbn_call *c, const struct kbn_kernel *k,
+				       const struct kbn_context *context)
+{
+	c->key.kernel = k->id;
+	c->key.flags = c->asked.flags;
+	c->key.context = context ? context->id : UINT32_MAX;
+	memcpy(c->key.grid, c->asked.grid, sizeof(c->key.grid));
+	memcpy(c->key.block, c->asked.block, sizeof(c->key.block));
+	memcpy(c->key.cluster,
+	       !c->asked.cluster[0] ? (const uint32_t *)k->cluster : c->asked.cluster,
+	       sizeof(c->key.cluster));
+	c->key.dyn_smem_bytes = c->asked.dyn_smem_bytes;
 }
 
 /*
  * The accumulator of the launch, NULL = none could be had. Programs launch the same few shapes again
  * and again. (An overflow slot has another identity: it never matches here.)
  */
-static KBN_ALWAYS_INLINE struct kbn_shape *find_shape(struct kbn_call *c, struct kbn_thread *t,
-						      const struct kbn_kernel *k,
-						      const struct kbn_context *context)
+static struct kbn_shape *find_shape(struct kbn_call *c, struct kbn_thread *t, struct kbn_kernel *k,
+				    const struct kbn_context *context)
 {
-	struct kbn_shape **recent, *s;
+	struct kbn_shape **recent = kbn_recent(t, c->function, c->asked.grid[0]), *s = recent[0];
 
-	c->key.kernel = k->id;
-	c->key.context = context ? context->id : UINT32_MAX;
-	if (!c->key.cluster[0] && k->cluster[0])
-		memcpy(c->key.cluster, k->cluster, sizeof(c->key.cluster));
-	recent = recent_of(t, &c->key);
-	s = *recent;
-	if (!KBN_LIKELY(s && kbn_shape_is(s, KBN_SLOT_LAUNCH, &c->key)))
-		*recent = s = kbn_shape_of(t, KBN_SLOT_LAUNCH, &c->key);
+	fill_key(c, k, context);
+	if (!s || !kbn_shape_is(s, KBN_SLOT_LAUNCH, &c->key))
+		s = kbn_shape_of(t, KBN_SLOT_LAUNCH, &c->key);
+	if (s)
+		put_first(recent, s);
 	c->shape = s;
 	return s;
+}
+
+/*
+ * From now on such a launch needs no search: the same function into the same stream, asking for the
+ * same, while no handle has changed its meaning. Into a special stream only of a function that has a
+ * home, since the context is a part of the shape.
+ */
+static void remember_request(const struct kbn_call *c, const struct kbn_thread *t,
+			     struct kbn_context *context, struct kbn_shape *s)
+{
+	if (!s->launches || (kbn_stream_is_special(c->stream) && !c->hit->home))
+		return;
+	s->function = c->function;
+	s->stream = c->stream;
+	s->generation = t->registry_generation;
+	s->context = context;
+	s->asked = c->asked;
+}
+
+static KBN_ALWAYS_INLINE bool is_request_again(const struct kbn_call *c, const struct kbn_shape *s)
+{
+	return s && s->function == (const void *)c->function &&
+	       s->stream == (const void *)c->stream &&
+	       s->generation ==
+		       atomic_load_explicit(&kbn_registry_generation, memory_order_acquire) &&
+	       kbn_asked_is(&s->asked, &c->asked);
+}
+
+static KBN_ALWAYS_INLINE bool is_alive(const struct kbn_context *context)
+{
+	return context && !atomic_load_explicit(&context->dead, memory_order_relaxed);
 }
 
 /* All other launches. Without a good stream, or in a context that has ended, nothing is asked. */
@@ -210,7 +250,7 @@ static KBN_COLD void choose(struct kbn_call *c)
 	enum kbn_capturing capture;
 
 	c->bin = &c->shape->slot->untimeable;
-	if (!c->context || atomic_load_explicit(&c->context->dead, memory_order_relaxed))
+	if (!is_alive(c->context))
 		return;
 	capture = captured(c);
 	if (capture == KBN_CAPTURING) {
@@ -223,15 +263,13 @@ static KBN_COLD void choose(struct kbn_call *c)
 
 /*
  * The most common launch of all, in short: the sampler leaves it out, no capture is open anywhere
- * and no bracket that it could disturb.
+ * and no bracket that it could disturb. Its context is alive.
  */
-static KBN_ALWAYS_INLINE bool is_left_alone(struct kbn_call *c, struct kbn_shape *s,
-					    const struct kbn_context *context)
+static KBN_ALWAYS_INLINE bool is_left_alone(struct kbn_call *c, struct kbn_shape *s)
 {
 	enum kbn_time_choice choice;
 
-	if (!context || atomic_load_explicit(&context->dead, memory_order_relaxed) || c->untimed ||
-	    atomic_load_explicit(&kbn_open_captures, memory_order_relaxed) || kbn_time_any_open() ||
+	if (c->untimed || kbn_params_due(s) || kbn_is_unusual() ||
 	    !kbn_time_left_out(s, c->pdl, &choice))
 		return false;
 	c->bin = choice == KBN_TIME_SKIP ? &s->slot->sampled_out : &s->slot->untimeable;
@@ -248,8 +286,8 @@ static KBN_COLD void copy_params(struct kbn_call *c)
 }
 
 /*
- * A CUfunction belongs to one context: where a launch of it into a special stream has succeeded once,
- * that context was current, and must be for the next one to succeed. It need not be asked for again.
+ * Where a launch of a function with a home into a special stream has succeeded once, that context was
+ * current, and must be for the next one to succeed. It need not be asked for again.
  */
 static KBN_ALWAYS_INLINE struct kbn_context *context_of_launch(struct kbn_call *c,
 							       struct kbn_thread *t)
@@ -258,12 +296,11 @@ static KBN_ALWAYS_INLINE struct kbn_context *context_of_launch(struct kbn_call *
 		return kbn_registry_context_of(t, c->stream);
 	if (KBN_LIKELY(c->hit->home))
 		return c->hit->home;
-	c->is_first = c->is_open = !c->kernel->is_cukernel;
+	c->is_first = c->is_open = !c->kernel->is_cukernel || kbn_registry_single();
 	return kbn_registry_current(t);
 }
 
-static KBN_ALWAYS_INLINE void begin_recorded(struct kbn_call *c, struct kbn_thread *t,
-					     const struct kbn_kernel *k)
+static void begin_recorded(struct kbn_call *c, struct kbn_thread *t, struct kbn_kernel *k)
 {
 	struct kbn_context *context = context_of_launch(c, t);
 	struct kbn_shape *s;
@@ -276,10 +313,14 @@ static KBN_ALWAYS_INLINE void begin_recorded(struct kbn_call *c, struct kbn_thre
 		KBN_COUNT(t, dropped);
 		return;
 	}
+	if (is_alive(context)) {
+		remember_request(c, t, context, s);
+		if (is_left_alone(c, s))
+			return;
+	}
 	if (kbn_params_due(s))
 		copy_params(c);
-	if (!KBN_LIKELY(is_left_alone(c, s, context)))
-		choose(c);
+	choose(c);
 }
 
 /* A stream that nobody saw being created turned out to be one: it is known from now on. */
@@ -299,19 +340,35 @@ static KBN_COLD void recognise_stream(struct kbn_call *c)
 	kbn_relaxed_leave(&relaxed);
 }
 
-/*
- * A single store, without the sequence counter: no other field has to agree with it. The slot's own
- * stores come after it, with release order, so a reader of the slot finds the launch here as well.
- */
-static KBN_ALWAYS_INLINE void count_seen(struct kbn_thread_slot *s)
+/* The request that the thread made just before the last one of this kind. */
+static __attribute__((noinline)) struct kbn_shape *second_choice(const struct kbn_call *c,
+								 struct kbn_shape **recent)
 {
-	__atomic_store_n(&s->seen, s->seen + 1, __ATOMIC_RELAXED);
+	struct kbn_shape *s = recent[1];
+
+	if (!is_request_again(c, s))
+		return NULL;
+	put_first(recent, s);
+	return s;
+}
+
+static __attribute__((noinline)) void search(struct kbn_call *c, struct kbn_thread *t)
+{
+	struct kbn_kernel *k = kernel_of(t, c->function, &c->hit);
+
+	c->kernel = k;
+	if (!KBN_LIKELY(k))
+		KBN_COUNT(t, dropped);
+	else if (kbn_selects && is_left_out(k))
+		KBN_COUNT(t, filtered);
+	else
+		begin_recorded(c, t, k);
 }
 
 void kbn_call_begin(struct kbn_call *c)
 {
 	struct kbn_thread *t = kbn_self();
-	struct kbn_kernel *k;
+	struct kbn_shape **recent, *s;
 
 	c->thread = t;
 	c->shape = NULL;
@@ -325,15 +382,15 @@ void kbn_call_begin(struct kbn_call *c)
 		kbn_busy_leave(t);
 		return;
 	}
-	count_seen(t->counts);
-	k = kernel_of(t, c->function, &c->hit);
-	c->kernel = k;
-	if (!KBN_LIKELY(k))
-		KBN_COUNT(t, dropped);
-	else if (kbn_settings.selects && is_left_out(k))
-		KBN_COUNT(t, filtered);
-	else
-		begin_recorded(c, t, k);
+	kbn_count_seen(t->counts);
+	recent = kbn_recent(t, c->function, c->asked.grid[0]);
+	s = KBN_LIKELY(is_request_again(c, recent[0])) ? recent[0] : second_choice(c, recent);
+	if (KBN_LIKELY(s && is_left_alone(c, s))) {
+		c->shape = s;
+		c->context = s->context;
+	} else {
+		search(c, t);
+	}
 	kbn_busy_leave(t);
 }
 
@@ -357,11 +414,11 @@ static KBN_COLD void end_slowly(struct kbn_call *c, CUresult result)
 }
 
 /* Below 700 the launch was wrong, not the context; from there on it may have ended. */
-static KBN_COLD void end_failed(const struct kbn_call *c, CUresult result)
+KBN_COLD void kbn_launch_failed(struct kbn_shape *s, struct kbn_context *context, CUresult result)
 {
 	if (result >= CUDA_ERROR_ILLEGAL_ADDRESS)
-		kbn_registry_error(c->context, result);
-	kbn_slot_count(c->shape->slot, &c->shape->slot->failed);
+		kbn_registry_error(context, result);
+	kbn_slot_count(s->slot, &s->slot->failed);
 }
 
 static KBN_ALWAYS_INLINE void end_counted(struct kbn_call *c, CUresult result)
@@ -369,13 +426,13 @@ static KBN_ALWAYS_INLINE void end_counted(struct kbn_call *c, CUresult result)
 	struct kbn_shape *s = c->shape;
 
 	if (result != CUDA_SUCCESS) {
-		end_failed(c, result);
+		kbn_launch_failed(s, c->context, result);
 		return;
 	}
 	kbn_slot_count(s->slot, c->bin);
 	if (c->captured)
-		return; /* a node was made, nothing ran */
-	if (!s->launches++)
+		return;     /* a node was made, nothing ran */
+	if (!s->launches++) /* what needs no search has run before */
 		atomic_store_explicit(&c->kernel->launched, true, memory_order_relaxed);
 }
 

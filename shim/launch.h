@@ -19,6 +19,8 @@
 /* Keeps the registers of a rare path out of the prologue of the common one. */
 #define KBN_COLD          __attribute__((noinline, cold))
 #define KBN_ALWAYS_INLINE inline __attribute__((always_inline))
+/* Side by side: what every launch runs. */
+#define KBN_HOT_CODE      __attribute__((hot, section(".text.hot")))
 #define KBN_LIKELY(x)     __builtin_expect(!!(x), 1)
 
 /*
@@ -38,6 +40,37 @@ _Static_assert(offsetof(struct kbn_slot, dyn_smem_bytes) - offsetof(struct kbn_s
 	       "a shape key is the identity of a slot");
 
 _Static_assert(sizeof(struct kbn_shape_key) % 8 == 4, "words of eight bytes and one of four");
+
+static inline uint64_t kbn_pair(uint32_t low, uint32_t high)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+/* Stored in words of eight bytes, see struct kbn_asked. */
+static inline void kbn_ask(struct kbn_asked *a, uint32_t flags, const uint32_t grid[3],
+			   const uint32_t block[3], const uint32_t cluster[3], uint32_t smem)
+{
+	const uint64_t words[] = {kbn_pair(flags, grid[0]),         kbn_pair(grid[1], grid[2]),
+				  kbn_pair(block[0], block[1]),     kbn_pair(block[2], cluster[0]),
+				  kbn_pair(cluster[1], cluster[2]), smem};
+
+	_Static_assert(sizeof(words) == sizeof(*a), "all of it");
+	memcpy(a, words, sizeof(words));
+}
+
+static inline bool kbn_asked_is(const struct kbn_asked *a, const struct kbn_asked *b)
+{
+	uint64_t x, y;
+
+#pragma GCC unroll 8
+	for (size_t i = 0; i < sizeof(*a); i += 8) {
+		memcpy(&x, (const char *)a + i, 8);
+		memcpy(&y, (const char *)b + i, 8);
+		if (x != y)
+			return false;
+	}
+	return true;
+}
 
 /* Eight bytes at a time, in a straight line: this runs for every launch. */
 static inline bool kbn_shape_is(const struct kbn_shape *s, enum kbn_slot_kind kind,
@@ -111,8 +144,8 @@ bool kbn_window_closed(void); /* launches are left out at present */
 /* A launch as a wrapper describes it; the second part is launch.c's own. */
 struct kbn_call {
 	CUfunction function;
-	struct kbn_shape_key key; /* kernel, context and a compiled-in cluster are filled in */
 	CUstream stream;
+	struct kbn_asked asked;
 	bool ptsz;
 	bool ungated;           /* never behind a gate */
 	bool pdl;               /* carries a programmatic attribute: no event near it */
@@ -121,6 +154,7 @@ struct kbn_call {
 
 	struct kbn_thread *thread;
 	struct kbn_handle_hit *hit;
+	struct kbn_shape_key key; /* when there was a search: asked, kernel, context, cluster */
 	struct kbn_kernel *kernel;
 	struct kbn_context *context; /* NULL = not known */
 	struct kbn_shape *shape;     /* NULL = not recorded, and counted already */
@@ -137,5 +171,87 @@ struct kbn_call {
 /* Before and after the real call. Both leave errno as they found it. */
 void kbn_call_begin(struct kbn_call *c);
 void kbn_call_end(struct kbn_call *c, CUresult result);
+
+/*
+ * The launch that is like an earlier one of this thread and needs nothing but counting, which is most
+ * of them: its shape, seen and taken off the sampler's countdown; NULL = kbn_call_begin has to look.
+ * Without attributes. Nothing is stored before all is known, and only registers are compared.
+ * kbn_again_end tells the driver's answer.
+ *
+ * In a program that does anything between two launches this code, too, comes cold from the second
+ * cache: it is kept short and in one piece.
+ */
+static KBN_ALWAYS_INLINE struct kbn_shape *kbn_again(CUfunction f, uint32_t gx, uint32_t gy,
+						     uint32_t gz, uint32_t bx, uint32_t by,
+						     uint32_t bz, uint32_t smem, CUstream stream);
+static KBN_ALWAYS_INLINE void kbn_again_end(struct kbn_shape *s, CUresult result);
+
+/* ---- what they need ---- */
+
+/* Where the thread keeps the two shapes launched last of those with this function and grid.x. */
+static KBN_ALWAYS_INLINE struct kbn_shape **kbn_recent(struct kbn_thread *t, const void *function,
+						       uint32_t grid_x)
+{
+	const uint64_t both = (uintptr_t)function ^ (uint64_t)grid_x << 48;
+
+	return t->recent[both * 0x9e3779b97f4a7c15u >> (64 - KBN_RECENT_BITS)];
+}
+
+/*
+ * A single store, without the sequence counter: no other field has to agree with it. The slot's own
+ * stores come after it, with release order, so a reader of the slot finds the launch here as well.
+ */
+static KBN_ALWAYS_INLINE void kbn_count_seen(struct kbn_thread_slot *s)
+{
+	__atomic_store_n(&s->seen, s->seen + 1, __ATOMIC_RELAXED);
+}
+
+/* The launch was refused, or the context has ended: counts it as failed. */
+void kbn_launch_failed(struct kbn_shape *s, struct kbn_context *context, CUresult result);
+
+/* Something is going on that more than the sampler's countdown has to know of. */
+static KBN_ALWAYS_INLINE bool kbn_is_unusual(void)
+{
+	return (unsigned)atomic_load_explicit(&kbn_open_captures, memory_order_relaxed) |
+	       atomic_load_explicit(&kbn_time_open_brackets, memory_order_relaxed) | kbn_selects |
+	       (atomic_load_explicit(&kbn_time_mode, memory_order_relaxed) == KBN_MODE_UNABLE);
+}
+
+static KBN_ALWAYS_INLINE struct kbn_shape *kbn_again(CUfunction f, uint32_t gx, uint32_t gy,
+						     uint32_t gz, uint32_t bx, uint32_t by,
+						     uint32_t bz, uint32_t smem, CUstream stream)
+{
+	struct kbn_thread *t =
+		kbn_tls.self; /* of an earlier recording: has shapes of an earlier one */
+	struct kbn_shape *s;
+
+	if (!KBN_LIKELY(t && kbn_live_now() == KBN_LIVE))
+		return NULL;
+	s = kbn_recent(t, f, gx)[0];
+	if (!KBN_LIKELY(s && s->function == (const void *)f && s->stream == (const void *)stream &&
+			s->generation == atomic_load_explicit(&kbn_registry_generation,
+							      memory_order_acquire)))
+		return NULL;
+	if (!KBN_LIKELY(s->asked.grid[0] == gx && s->asked.grid[1] == gy &&
+			s->asked.grid[2] == gz && s->asked.block[0] == bx &&
+			s->asked.block[1] == by && s->asked.block[2] == bz &&
+			s->asked.dyn_smem_bytes == smem && !s->asked.flags && !s->asked.cluster[0]))
+		return NULL;
+	if (!KBN_LIKELY(!kbn_is_unusual() && s->launches < s->params_next && s->skip))
+		return NULL;
+	s->skip--;
+	kbn_count_seen(t->counts);
+	return s;
+}
+
+static KBN_ALWAYS_INLINE void kbn_again_end(struct kbn_shape *s, CUresult result)
+{
+	if (!KBN_LIKELY(result == CUDA_SUCCESS)) {
+		kbn_launch_failed(s, s->context, result);
+		return;
+	}
+	kbn_slot_count(s->slot, &s->slot->sampled_out);
+	s->launches++;
+}
 
 #endif

@@ -518,7 +518,8 @@ bool kbn_registry_has_home(CUfunction f)
 {
 	const struct handle *h = kbn_map_get(&handles, handle_key(f));
 
-	return h && h->owner && is_current(h) && !h->is_cukernel && !atomic_load(&has_greens);
+	return h && h->owner && is_current(h) && (!h->is_cukernel || kbn_registry_single()) &&
+	       !atomic_load(&has_greens);
 }
 
 void kbn_registry_greens(void)

@@ -77,10 +77,18 @@ struct kbn_context *kbn_registry_context(CUstream stream, bool ptsz);
 static inline struct kbn_context *kbn_registry_context_of(struct kbn_thread *t, CUstream stream);
 
 /*
- * Whether a launch handle is known to work in one context only: a CUfunction, unless there are green
- * contexts, which share the functions of their parent.
+ * Whether a launch handle is known to work in one context only: a CUfunction; in a process that has
+ * had but one context, a CUkernel too, which is what the CUDA runtime launches. Not where there are
+ * green contexts, which share the functions of their parent.
  */
 bool kbn_registry_has_home(CUfunction f);
+
+/*
+ * A context was created, or retained for the first time, or is in use. From the second one on, single
+ * is false, and threads forget what they took for settled.
+ */
+void kbn_registry_context_made(CUcontext c);
+bool kbn_registry_single(void);
 
 /* A green context was created. */
 void kbn_registry_greens(void);

@@ -19,6 +19,7 @@
 #include "writer.h"
 
 struct kbn_settings kbn_settings;
+KBN_HOT bool kbn_selects;
 
 static const char *const variables[] = {
 #define KBN_ENV_VARIABLE(field, variable, option, argument, def, help) variable,
@@ -258,7 +259,7 @@ void kbn_settings_read(void)
 	}
 	read_kernels();
 	s->window_profiler = choice(KBN_ENV_WINDOW, "all|profiler") == 1;
-	s->selects = s->skip || s->count || s->window_profiler || *s->text[KBN_ENV_KERNELS];
+	kbn_selects = s->skip || s->count || s->window_profiler || *s->text[KBN_ENV_KERNELS];
 	s->copies = flag(KBN_ENV_COPIES);
 	s->quiet = flag(KBN_ENV_QUIET);
 	s->defer = flag(KBN_ENV_DEFER);

@@ -90,7 +90,7 @@ static struct kbn_shape *shape_add(struct kbn_thread *t, enum kbn_slot_kind kind
 	if ((t->shapes_used + 1) * 4 > t->shapes_cap * 3 && !grow(t))
 		return NULL;
 	slot = slot_make(t, kind, key, reserve, &index);
-	s = slot ? kbn_alloc(sizeof(*s)) : NULL;
+	s = slot ? kbn_alloc_lines(sizeof(*s)) : NULL;
 	if (!s)
 		return NULL;
 	s->slot = slot;

@@ -228,7 +228,7 @@ static struct kbn_thread *thread_take_abandoned(uint32_t tid)
 
 static struct kbn_thread *thread_make(uint32_t tid)
 {
-	struct kbn_thread *t = kbn_alloc(sizeof(*t));
+	struct kbn_thread *t = kbn_alloc_lines(sizeof(*t));
 	uint32_t index;
 
 	if (!t)
@@ -307,10 +307,6 @@ static void open_recording(void)
 }
 
 /*
- * Handlers that the program registered before cuInit run after this one and may launch; the driver
- * has ended by then, so nothing of ours may call it any more.
- */
-/*
  * After the recording has ended: until no thread is in the part of a launch where it may still call
  * the driver for us. The order of its mark and its look at the recording is made here, by a barrier
  * on every processor, so that a launch need not pay for one. Bounded: the mark of a thread that was
@@ -332,6 +328,10 @@ static void wait_for_launches(void)
 	}
 }
 
+/*
+ * Handlers that the program registered before cuInit run after this one and may launch; the driver
+ * has ended by then, so nothing of ours may call it any more.
+ */
 static void at_exit(void)
 {
 	if (getpid() != owner)

@@ -25,7 +25,6 @@ struct kbn_settings {
 	enum kbn_timing timing;
 	uint32_t budget_ppm;
 	uint64_t skip, count;
-	bool selects; /* any of filter, skip, count, window is set */
 	uint32_t slot_cap;
 	uint32_t exit_wait_ms, seal_wait_ms;
 	int params; /* 0 off, 1 scalars, 2 full */
@@ -34,6 +33,7 @@ struct kbn_settings {
 };
 #pragma GCC visibility push(hidden)
 extern struct kbn_settings kbn_settings;
+extern bool kbn_selects; /* any of filter, skip, count, window is set */
 #pragma GCC visibility pop
 
 /*
@@ -77,20 +77,47 @@ static inline void kbn_passed_launch(void);
 
 /* ---- per-thread state of launching threads; owned by its thread, recycled when it ends ---- */
 
-struct kbn_shape { /* private accelerator state of one slot, beside the mapped slot */
-	struct kbn_slot *slot;
-	uint32_t index; /* of the slot in slots.kbn */
-	uint32_t hash;
-	uint64_t launches;    /* of any outcome that ran, for ordinals */
-	uint32_t skip;        /* launches to leave untimed before the sampler is asked again */
-	uint32_t sampled;     /* brackets issued so far */
-	uint64_t params_next; /* launch whose parameters are to be taken, see params.h */
-	struct kbn_kernel *kernel;
-	uint32_t deadlines; /* gates of this shape that the deadline opened */
+/*
+ * What a launch asks for, apart from function and stream. Written and compared in words of eight
+ * bytes only: a processor that has just stored two halves makes a load of the whole wait until both
+ * have left for the cache, and behind a launch that is a long time.
+ */
+struct kbn_asked {
+	uint32_t flags; /* enum kbn_slot_flag */
+	uint32_t grid[3], block[3];
+	uint32_t cluster[3]; /* 0,0,0 = none asked for */
+	uint32_t dyn_smem_bytes, reserved;
 };
 
+/*
+ * Private state of one slot, beside the mapped slot. In a real program all of it is cold when a
+ * launch comes: two lines side by side, and of the mapped slot only the counters.
+ */
+struct kbn_shape {
+	struct kbn_slot *slot;
+	uint64_t launches;    /* of any outcome that ran, for ordinals */
+	uint64_t params_next; /* launch whose parameters are to be taken, see params.h */
+	uint32_t skip;        /* launches to leave untimed before the sampler is asked again */
+	uint32_t sampled;     /* brackets issued so far */
+
+	/*
+	 * How it was launched last, with success: the same needs no search while no handle has changed
+	 * its meaning.
+	 */
+	const void *function, *stream;
+	uint64_t generation; /* of handles; 0 = search */
+	struct kbn_context *context;
+	struct kbn_asked asked;
+
+	uint32_t index; /* of the slot in slots.kbn */
+	uint32_t hash;
+	uint32_t deadlines; /* gates of this shape that the deadline opened */
+};
+_Static_assert(sizeof(struct kbn_shape) == 128 && offsetof(struct kbn_shape, asked) == 64,
+	       "two cache lines");
+
 #define KBN_HANDLE_HITS 64u
-#define KBN_RECENT_BITS 9 /* 512 shapes that are found without a search of the table */
+#define KBN_RECENT_BITS 10 /* 1,024 pairs of shapes that are found without a search of the table */
 
 struct kbn_context_hit { /* what a thread remembers of a handle's context; both NULL = nothing */
 	const void *handle;
@@ -98,8 +125,9 @@ struct kbn_context_hit { /* what a thread remembers of a handle's context; both 
 };
 
 struct kbn_thread {
-	uint32_t id;                        /* 0, 1, ...; index of its gate word */
 	struct kbn_thread_slot *counts;     /* mapped; NULL when no slot could be had */
+	uint32_t busy;                      /* 1 = may call the driver for us, see kbn_busy_enter */
+	uint32_t id;                        /* 0, 1, ...; index of its gate word */
 	uint64_t registry_generation;       /* the handles below are valid for this generation */
 	struct kbn_context_hit last_stream; /* none of the special ones */
 	struct kbn_context_hit current;     /* the context that was current last */
@@ -108,7 +136,6 @@ struct kbn_thread {
 	uint8_t *params; /* KBN_PARAM_BYTES of scratch for params.c; NULL = not made yet */
 	uint32_t random; /* state of timing.c's generator, not 0 */
 	uint32_t owner;  /* kernel's id of the thread that has it, 0 = free; stored atomically */
-	uint32_t busy;   /* 1 = may call the driver for us, see kbn_busy_enter; stored atomically */
 	struct kbn_thread *next; /* all states ever made */
 	void *timing;            /* ring of open brackets, owned by timing.c */
 	struct kbn_handle_hit {
@@ -116,8 +143,7 @@ struct kbn_thread {
 		struct kbn_kernel *kernel;
 		struct kbn_context *home; /* of a CUfunction that ran in it; NULL = not known */
 	} handles[KBN_HANDLE_HITS];       /* direct-mapped */
-	struct kbn_shape
-		*recent[1u << KBN_RECENT_BITS]; /* direct-mapped, see launch.c; NULL = none */
+	struct kbn_shape *recent[1u << KBN_RECENT_BITS][2]; /* see launch.c; NULL = none */
 };
 
 /*
@@ -139,7 +165,7 @@ static inline void kbn_busy_leave(struct kbn_thread *t);
 /* BY_PID: the kernel did not take the request to wipe the page at fork, so the pid is compared. */
 enum kbn_live_word { KBN_LIVE = 1, KBN_LIVE_BY_PID = 2 };
 
-/* Initial-exec TLS: an injected library has about 1.5 KB of it for all its variables. */
+/* Initial-exec TLS: an injected library has about 1.5 KB of it for all its variables. One line. */
 struct kbn_tls {
 	uintptr_t frame;  /* of the outermost wrapper, 0 = outside */
 	uintptr_t caller; /* return address in that frame: it is there while the wrapper runs */
@@ -150,7 +176,7 @@ struct kbn_tls {
 		uint16_t launches;
 		uint16_t own; /* 1 = the guard itself is that of a launch */
 	} passed;             /* straight through under this guard */
-};
+} __attribute__((aligned(64)));
 #pragma GCC visibility push(hidden)
 extern __thread struct kbn_tls kbn_tls;
 
@@ -168,10 +194,14 @@ extern const volatile uint32_t *kbn_live; /* enum kbn_live_word; 0 = not recordi
 #pragma GCC visibility pop
 bool kbn_recording_by_pid(void);
 
+static inline uint32_t kbn_live_now(void)
+{
+	return __atomic_load_n(__atomic_load_n(&kbn_live, __ATOMIC_RELAXED), __ATOMIC_ACQUIRE);
+}
+
 static inline bool kbn_recording(void)
 {
-	const uint32_t live =
-		__atomic_load_n(__atomic_load_n(&kbn_live, __ATOMIC_RELAXED), __ATOMIC_ACQUIRE);
+	const uint32_t live = kbn_live_now();
 
 	return live == KBN_LIVE || (live && kbn_recording_by_pid());
 }

@@ -45,6 +45,8 @@ static void context_begins(const CUcontext *handle)
 {
 	if (handle && *handle && kbn_registry_find_context(*handle))
 		kbn_registry_context_gone(*handle);
+	if (handle)
+		kbn_registry_context_made(*handle);
 }
 
 KBN_WRAP(cuCtxCreate)(CUcontext *c, unsigned flags, CUdevice d)
@@ -127,6 +129,7 @@ static void primary_retained(const CUcontext *c, CUdevice d)
 {
 	if (!is_device(d) || !c)
 		return;
+	kbn_registry_context_made(*c);
 	atomic_store(&primaries[d].handle, *c);
 	atomic_fetch_add(&primaries[d].retains, 1);
 }

@@ -13,39 +13,45 @@
 
 #define MAX_ATTRIBUTES 256 /* of one launch; more than the driver knows */
 
+/* What the attributes of a launch say, as far as it concerns us. */
+struct attributes {
+	uint32_t flags, cluster[3];
+	bool pdl, ungated;
+};
+
 /*
- * Everything a plain launch has in common. Only what the wrapper describes is written: the rest of
+ * Everything that launches have in common. Only what the wrapper describes is written: the rest of
  * the structure is a few hundred bytes, to be filled when it is needed.
  */
-static inline void plain_call(struct kbn_call *c, CUfunction f, unsigned gx, unsigned gy,
-			      unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned smem,
-			      CUstream stream, bool ptsz, void **params, void **extra)
+static inline void describe(struct kbn_call *c, CUfunction f, const uint32_t grid[3],
+			    const uint32_t block[3], unsigned smem, CUstream stream, bool ptsz,
+			    void **params, void **extra, const struct attributes *a)
 {
 	c->function = f;
-	c->key = (struct kbn_shape_key){
-		.grid = {gx, gy, gz}, .block = {bx, by, bz}, .dyn_smem_bytes = smem};
+	kbn_ask(&c->asked, a->flags, grid, block, a->cluster, smem);
 	c->stream = stream;
 	c->ptsz = ptsz;
-	c->pdl = false;
-	c->ungated = false;
+	c->pdl = a->pdl;
+	c->ungated = a->ungated;
 	c->untimed = false;
 	c->params = params;
 	c->extra = extra;
 }
 
-/*
- * The shape of every launch wrapper: `setup` describes the launch in `call`, `...` are the
- * arguments of the real function.
- */
-#define LAUNCH(symbol, setup, ...)                               \
+static inline void plain_call(struct kbn_call *c, CUfunction f, unsigned gx, unsigned gy,
+			      unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned smem,
+			      CUstream stream, bool ptsz, void **params, void **extra)
+{
+	describe(c, f, (uint32_t[]){gx, gy, gz}, (uint32_t[]){bx, by, bz}, smem, stream, ptsz,
+		 params, extra, &(struct attributes){0});
+}
+
+/* A launch in full, after kbn_enter_launch: `setup` describes it in `call`, `...` are the arguments. */
+#define LAUNCH_IN_FULL(symbol, setup, ...)                       \
 	do {                                                     \
 		struct kbn_call call;                            \
 		CUresult result;                                 \
                                                                  \
-		if (!kbn_enter_launch()) {                       \
-			kbn_passed_launch();                     \
-			return KBN_PASS(symbol, __VA_ARGS__);    \
-		}                                                \
 		if (kbn_recording()) {                           \
 			setup;                                   \
 			kbn_call_begin(&call);                   \
@@ -58,26 +64,63 @@ static inline void plain_call(struct kbn_call *c, CUfunction f, unsigned gx, uns
 		return result;                                   \
 	} while (0)
 
-#define PLAIN(symbol, ptsz)                                                                     \
-	KBN_WRAP(symbol)                                                                        \
-	(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,         \
-	 unsigned bz, unsigned smem, CUstream stream, void **params, void **extra)              \
-	{                                                                                       \
-		LAUNCH(symbol,                                                                  \
-		       plain_call(&call, f, gx, gy, gz, bx, by, bz, smem, stream, ptsz, params, \
-				  extra),                                                       \
-		       f, gx, gy, gz, bx, by, bz, smem, stream, params, extra);                 \
+/* The shape of every launch wrapper. */
+#define LAUNCH(symbol, setup, ...)                            \
+	do {                                                  \
+		if (!kbn_enter_launch()) {                    \
+			kbn_passed_launch();                  \
+			return KBN_PASS(symbol, __VA_ARGS__); \
+		}                                             \
+		LAUNCH_IN_FULL(symbol, setup, __VA_ARGS__);   \
+	} while (0)
+
+/* The same when most launches are like an earlier one: `again` finds it, `in_full` does the others. */
+#define LAUNCH_OFTEN(symbol, again, in_full, ...)                         \
+	do {                                                              \
+		struct kbn_shape *shape;                                  \
+                                                                          \
+		if (!kbn_enter_launch()) {                                \
+			kbn_passed_launch();                              \
+			return KBN_PASS(symbol, __VA_ARGS__);             \
+		}                                                         \
+		shape = again;                                            \
+		if (KBN_LIKELY(shape)) {                                  \
+			CUresult result = KBN_FOUND(symbol, __VA_ARGS__); \
+                                                                          \
+			kbn_again_end(shape, result);                     \
+			kbn_leave();                                      \
+			return result;                                    \
+		}                                                         \
+		return in_full(__VA_ARGS__);                              \
+	} while (0)
+
+#define PLAIN(symbol, in_full, ptsz)                                                              \
+	static __attribute__((noinline)) CUresult in_full(                                        \
+		CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,    \
+		unsigned bz, unsigned smem, CUstream stream, void **params, void **extra)         \
+	{                                                                                         \
+		LAUNCH_IN_FULL(symbol,                                                            \
+			       plain_call(&call, f, gx, gy, gz, bx, by, bz, smem, stream, ptsz,   \
+					  params, extra),                                         \
+			       f, gx, gy, gz, bx, by, bz, smem, stream, params, extra);           \
+	}                                                                                         \
+	KBN_HOT_CODE KBN_WRAP(symbol)(CUfunction f, unsigned gx, unsigned gy, unsigned gz,        \
+				      unsigned bx, unsigned by, unsigned bz, unsigned smem,       \
+				      CUstream stream, void **params, void **extra)               \
+	{                                                                                         \
+		LAUNCH_OFTEN(symbol, kbn_again(f, gx, gy, gz, bx, by, bz, smem, stream), in_full, \
+			     f, gx, gy, gz, bx, by, bz, smem, stream, params, extra);             \
 	}
 
-PLAIN(cuLaunchKernel, false)
-PLAIN(cuLaunchKernel_ptsz, true)
+PLAIN(cuLaunchKernel, launch_in_full, false)
+PLAIN(cuLaunchKernel_ptsz, launch_ptsz_in_full, true)
 
 static inline void cooperative_call(struct kbn_call *c, CUfunction f, unsigned gx, unsigned gy,
 				    unsigned gz, unsigned bx, unsigned by, unsigned bz,
 				    unsigned smem, CUstream stream, bool ptsz, void **params)
 {
-	plain_call(c, f, gx, gy, gz, bx, by, bz, smem, stream, ptsz, params, NULL);
-	c->key.flags |= KBN_SLOT_COOPERATIVE;
+	describe(c, f, (uint32_t[]){gx, gy, gz}, (uint32_t[]){bx, by, bz}, smem, stream, ptsz,
+		 params, NULL, &(struct attributes){.flags = KBN_SLOT_COOPERATIVE});
 }
 
 #define COOPERATIVE(symbol, ptsz)                                                             \
@@ -96,33 +139,33 @@ COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 
 /* ------------------------------------------------------------------------------- extended launch */
 
-static void set_programmatic(struct kbn_call *call)
+static void set_programmatic(struct attributes *all)
 {
-	call->pdl = true;
-	call->key.flags |= KBN_SLOT_PDL;
+	all->pdl = true;
+	all->flags |= KBN_SLOT_PDL;
 }
 
 /* The attributes that change what a launch is; all others, known or not, are none of our business. */
-static void read_attribute(struct kbn_call *call, const CUlaunchAttribute *a)
+static void read_attribute(struct attributes *all, const CUlaunchAttribute *a)
 {
 	switch (a->id) {
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 		if (a->value.cooperative)
-			call->key.flags |= KBN_SLOT_COOPERATIVE;
+			all->flags |= KBN_SLOT_COOPERATIVE;
 		break;
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-		call->key.cluster[0] = a->value.clusterDim.x;
-		call->key.cluster[1] = a->value.clusterDim.y;
-		call->key.cluster[2] = a->value.clusterDim.z;
+		all->cluster[0] = a->value.clusterDim.x;
+		all->cluster[1] = a->value.clusterDim.y;
+		all->cluster[2] = a->value.clusterDim.z;
 		break;
 	/* The driver picks between two shapes by what is free: nothing of ours may stand before it. */
-	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: call->ungated = true; break;
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: all->ungated = true; break;
 	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
 		if (a->value.programmaticStreamSerializationAllowed)
-			set_programmatic(call);
+			set_programmatic(all);
 		break;
 	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: set_programmatic(call); break;
+	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: set_programmatic(all); break;
 	default: break;
 	}
 }
@@ -131,27 +174,43 @@ static void extended_call(struct kbn_call *c, const CUlaunchConfig *config, CUfu
 			  void **params, void **extra)
 {
 	static const CUlaunchConfig none; /* the driver will name the error */
+	struct attributes all = {0};
 
 	if (!config) {
 		config = &none;
 		params = extra = NULL;
 	}
-	plain_call(c, f, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-		   config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream,
-		   ptsz, params, extra);
 	for (unsigned i = 0; config->attrs && i < config->numAttrs && i < MAX_ATTRIBUTES; i++)
-		read_attribute(c, &config->attrs[i]);
+		read_attribute(&all, &config->attrs[i]);
+	describe(c, f, (uint32_t[]){config->gridDimX, config->gridDimY, config->gridDimZ},
+		 (uint32_t[]){config->blockDimX, config->blockDimY, config->blockDimZ},
+		 config->sharedMemBytes, config->hStream, ptsz, params, extra, &all);
 }
 
-#define EXTENDED(symbol, ptsz)                                                                    \
-	KBN_WRAP(symbol)(const CUlaunchConfig *config, CUfunction f, void **params, void **extra) \
-	{                                                                                         \
-		LAUNCH(symbol, extended_call(&call, config, f, ptsz, params, extra), config, f,   \
-		       params, extra);                                                            \
+static KBN_ALWAYS_INLINE struct kbn_shape *extended_again(const CUlaunchConfig *c, CUfunction f)
+{
+	if (!c || c->numAttrs)
+		return NULL;
+	return kbn_again(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY,
+			 c->blockDimZ, c->sharedMemBytes, c->hStream);
+}
+
+#define EXTENDED(symbol, in_full, ptsz)                                                          \
+	static __attribute__((noinline)) CUresult in_full(                                       \
+		const CUlaunchConfig *config, CUfunction f, void **params, void **extra)         \
+	{                                                                                        \
+		LAUNCH_IN_FULL(symbol, extended_call(&call, config, f, ptsz, params, extra),     \
+			       config, f, params, extra);                                        \
+	}                                                                                        \
+	KBN_HOT_CODE KBN_WRAP(symbol)(const CUlaunchConfig *config, CUfunction f, void **params, \
+				      void **extra)                                              \
+	{                                                                                        \
+		LAUNCH_OFTEN(symbol, extended_again(config, f), in_full, config, f, params,      \
+			     extra);                                                             \
 	}
 
-EXTENDED(cuLaunchKernelEx, false)
-EXTENDED(cuLaunchKernelEx_ptsz, true)
+EXTENDED(cuLaunchKernelEx, extended_in_full, false)
+EXTENDED(cuLaunchKernelEx_ptsz, extended_ptsz_in_full, true)
 
 /* ---------------------------------------------------------------------------------- multi-device */
 

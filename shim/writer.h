@@ -65,4 +65,7 @@ void kbn_writer_seal(enum kbn_state how, const struct kbn_rec_end *end);
 /* Anonymous memory for the shim: mmap-backed bump arena, zeroed, 16-byte aligned, never freed. NULL when none. */
 void *kbn_alloc(size_t bytes);
 
+/* The same for what every launch looks at: it begins where a pair of cache lines begins. */
+void *kbn_alloc_lines(size_t bytes);
+
 #endif

@@ -331,6 +331,7 @@ static void contexts(void)
 	CUfunction f[3];
 	CUlibrary lib;
 	CUkernel k;
+	CUstream s[3];
 	uint64_t a = 1;
 	void *params[] = {&a, &a, &a};
 
@@ -356,6 +357,17 @@ static void contexts(void)
 		OK(cuLaunchKernel((CUfunction)k, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
 		OK(cuCtxPopCurrent_v2(NULL));
 	}
+	/* The same into streams of two contexts. */
+	for (int i = 0; i < 3; i++) {
+		OK(cuCtxSetCurrent(c[i]));
+		OK(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+	}
+	for (int i = 0; i < 40; i++) {
+		OK(cuCtxPushCurrent_v2(c[i % 4 ? 2 : 0]));
+		OK(cuLaunchKernel((CUfunction)k, 7, 1, 1, 32, 1, 1, 0, s[i % 4 ? 2 : 0], params,
+				  NULL));
+		OK(cuCtxPopCurrent_v2(NULL));
+	}
 	/* A function of one context in another. */
 	DO(cuCtxPushCurrent_v2(c[0]));
 	DO(cuLaunchKernel(f[1], 2, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
@@ -366,6 +378,71 @@ static void contexts(void)
 	DO(cuCtxSynchronize());
 	DO(cuCtxDestroy_v2(c[2]));
 	DO(cuCtxDestroy_v2(c[2]));
+}
+
+/* A second context in a process that had one, whose kernel works in both. */
+static void second_context(void)
+{
+	struct make_buffer image = client_cubin();
+	CUcontext primary, other;
+	CUlibrary lib;
+	CUkernel k;
+	uint64_t a = 1;
+	void *params[] = {&a, &a, &a};
+
+	DO(cuInit(0));
+	DO(cuDevicePrimaryCtxRetain(&primary, 0));
+	DO(cuCtxSetCurrent(primary));
+	OK(cuLibraryLoadData(&lib, image.at, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryGetKernel(&k, lib, "k_20us"));
+	for (int i = 0; i < 40; i++)
+		OK(cuLaunchKernel((CUfunction)k, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	DO(cuCtxCreate_v2(&other, 0, 0));
+	for (int i = 0; i < 50; i++) {
+		OK(cuCtxPushCurrent_v2(i % 5 ? other : primary));
+		OK(cuLaunchKernel((CUfunction)k, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+		OK(cuCtxPopCurrent_v2(NULL));
+	}
+	DO(cuCtxDestroy_v2(other));
+	DO(cuCtxSetCurrent(primary));
+	for (int i = 0; i < 7; i++)
+		OK(cuLaunchKernel((CUfunction)k, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	DO(cuCtxSynchronize());
+	DO(cuDevicePrimaryCtxRelease_v2(0));
+}
+
+/*
+ * Launches that differ in one thing only from one that comes again and again: each is a shape of its
+ * own, whatever was launched just before.
+ */
+static void almost_alike(void)
+{
+	static const unsigned change[][7] = {{8, 2, 3, 32, 2, 2, 0}, {9, 2, 3, 32, 2, 2, 0},
+					     {8, 3, 3, 32, 2, 2, 0}, {8, 2, 4, 32, 2, 2, 0},
+					     {8, 2, 3, 64, 2, 2, 0}, {8, 2, 3, 32, 3, 2, 0},
+					     {8, 2, 3, 32, 2, 3, 0}, {8, 2, 3, 32, 2, 2, 16}};
+	CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+				     .value.clusterDim = {2, 1, 1}};
+	CUlaunchConfig config = {8, 2, 3, 32, 2, 2, 0, NULL, NULL, 0};
+
+	start();
+	for (int round = 0; round < 60; round++) {
+		for (int i = 0; i < 8; i++) {
+			const unsigned *v = change[i];
+
+			OK(cuLaunchKernel(none, v[0], v[1], v[2], v[3], v[4], v[5], v[6], NULL,
+					  NULL, NULL));
+			OK(cuLaunchKernel(none, 8, 2, 3, 32, 2, 2, 0, NULL, NULL, NULL));
+		}
+		OK(cuLaunchCooperativeKernel(none, 8, 2, 3, 32, 2, 2, 0, NULL, NULL));
+		config.attrs = NULL;
+		config.numAttrs = 0;
+		OK(cuLaunchKernelEx(&config, none, NULL, NULL));
+		config.attrs = &cluster;
+		config.numAttrs = 1;
+		OK(cuLaunchKernelEx(&config, none, NULL, NULL));
+	}
+	DO(cuCtxSynchronize());
 }
 
 static void green(void)
@@ -690,14 +767,32 @@ static void times(void)
 }
 
 static const struct client_case cases[] = {
-	{"basic", basic},     {"modules", modules},       {"reload", reload},
-	{"library", library}, {"linker", linker},         {"streams", streams},
-	{"ptsz", ptsz},       {"resets", resets},         {"contexts", contexts},
-	{"green", green},     {"attributes", attributes}, {"multi_device", multi_device},
-	{"old", old},         {"parameters", parameters}, {"failing", failing},
-	{"sticky", sticky},   {"memory", memory},         {"profiler", profiler},
-	{"events", events},   {"no_device", no_device},   {"twice", twice},
-	{"times", times},     {"load_loop", load_loop},   {"null_kernel", null_kernel},
+	{"basic", basic},
+	{"modules", modules},
+	{"reload", reload},
+	{"library", library},
+	{"linker", linker},
+	{"streams", streams},
+	{"ptsz", ptsz},
+	{"resets", resets},
+	{"contexts", contexts},
+	{"second_context", second_context},
+	{"almost_alike", almost_alike},
+	{"green", green},
+	{"attributes", attributes},
+	{"multi_device", multi_device},
+	{"old", old},
+	{"parameters", parameters},
+	{"failing", failing},
+	{"sticky", sticky},
+	{"memory", memory},
+	{"profiler", profiler},
+	{"events", events},
+	{"no_device", no_device},
+	{"twice", twice},
+	{"times", times},
+	{"load_loop", load_loop},
+	{"null_kernel", null_kernel},
 };
 
 int main(int argc, char **argv)

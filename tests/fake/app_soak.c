@@ -8,6 +8,8 @@
  *                      per thread {launches begun, launches returned}
  *   app_soak cost      a warm loop of LAUNCHES launches over SHAPES shapes (1), for counting
  *                      instructions
+ *
+ * LIBRARY=1: through CUkernel handles, as the CUDA runtime does.
  */
 #include "client.h"
 
@@ -18,6 +20,7 @@
 
 static CUcontext context;
 static CUmodule module;
+static CUlibrary library;
 static CUfunction f[4];
 
 static void start(void)
@@ -31,6 +34,13 @@ static void start(void)
 	OK(cuInit(0));
 	OK(cuDevicePrimaryCtxRetain(&context, 0));
 	OK(cuCtxSetCurrent(context));
+	if (client_number("LIBRARY", 0)) {
+		OK(cuLibraryLoadData(&library, image.at, NULL, NULL, 0, NULL, NULL, 0));
+		for (int i = 0; i < 4; i++)
+			OK(cuLibraryGetKernel((CUkernel *)&f[i], library, kernels[i].name));
+		free(image.at);
+		return;
+	}
 	OK(cuModuleLoadData(&module, image.at));
 	for (int i = 0; i < 4; i++)
 		OK(cuModuleGetFunction(&f[i], module, kernels[i].name));

@@ -7,10 +7,14 @@ from rig import SAN, Skipped, case, check, code_captured, equal, true_counts
 GRAPHS = ("capture", "capture_legacy", "capture_threads", "graphs", "conditional", "reinstantiate")
 
 
-def api(name, order=True, code=True, unseen=(), failed=True, nodes=True):
+# Without timing the shortest way through a launch begins with the third of a shape.
+UNTIMED = {"KBN_TIMING": "off"}
+
+
+def api(name, order=True, code=True, unseen=(), failed=True, nodes=True, env=None):
     def run(c):
         client = "app_graph" if name in GRAPHS else "app_direct"
-        r = c.both([client, name], order=order)
+        r = c.both([client, name], order=order, env=env)
         rec = r.one()
         true_counts(r, rec, failed=failed, nodes=nodes)
         if code:
@@ -22,25 +26,50 @@ def api(name, order=True, code=True, unseen=(), failed=True, nodes=True):
 for _name in ("linker", "streams", "ptsz", "green", "old", "multi_device", "twice", "events",
               "resets"):
     case("api/" + _name)(api(_name))
+    case("untimed/" + _name)(api(_name, env=UNTIMED))
 
 
 @case("api/contexts")
-def contexts(c):
+@case("untimed/contexts", env=UNTIMED)
+def contexts(c, env=None):
     # A CUfunction belongs to one context, a CUkernel is launched in two of them.
-    r, rec = api("contexts")(c)
+    r, rec = api("contexts", env=env)(c)
     ran = {}
     for s in rec.slots:
         name = rec.kernels[s.kernel]["name"]
         ran.setdefault(name, {}).setdefault(s.context, 0)
         ran[name][s.context] += s.ran
-    equal([10, 20], sorted(ran["k_20us"].values()), "launches of the CUkernel by context")
+    equal([20, 50], sorted(ran["k_20us"].values()), "launches of the CUkernel by context")
     equal([30, 30, 31], sorted(ran["k_2us"].values()), "launches of the CUfunctions by context")
 
 
+@case("api/second_context")
+@case("untimed/second_context", env=UNTIMED)
+def second_context(c, env=None):
+    # While there is one context nobody is asked which it is.
+    r, rec = api("second_context", env=env)(c)
+    ran = {}
+    for s in rec.slots:
+        ran[s.context] = ran.get(s.context, 0) + s.ran
+    equal([40, 57], sorted(ran.values()), "launches by context")
+
+
+@case("api/almost_alike")
+@case("untimed/almost_alike", env=UNTIMED)
+def almost_alike(c, env=None):
+    r, rec = api("almost_alike", env=env)(c)
+    ran = sorted((s.ran, s.grid, s.block, s.smem, s.cluster, s.flags) for s in rec.slots)
+    usual = ((8, 2, 3), (32, 2, 2), 0, (0, 0, 0), 0)
+    equal(60 * 10, sum(n for n, *shape in ran if tuple(shape) == usual), "launches of the usual shape")
+    equal(10, len(ran), "shapes")
+    equal({60}, {n for n, *shape in ran if tuple(shape) != usual}, "launches of the others")
+
+
 @case("api/reload")
-def reload(c):
+@case("untimed/reload", env=UNTIMED)
+def reload(c, env=None):
     # The last launch is through a dead handle: a kernel without name and code.
-    r, rec = api("reload", unseen=("",))(c)
+    r, rec = api("reload", unseen=("",), env=env)(c)
     equal({"first_2us": 100, "second_3us": 110}, rec.by_kernel("ran"), "launches by kernel")
 
 
@@ -114,8 +143,9 @@ def library(c):
 
 
 @case("api/capture")
-def capture(c):
-    r, rec = api("capture")(c)
+@case("untimed/capture", env=UNTIMED)
+def capture(c, env=None):
+    r, rec = api("capture", env=env)(c)
     check(rec.total("captured") > 0, "nothing captured")
 
 
@@ -158,8 +188,9 @@ def reinstantiate(c):
 
 
 @case("api/attributes")
-def attributes(c):
-    r, rec = api("attributes")(c)
+@case("untimed/attributes", env=UNTIMED)
+def attributes(c, env=None):
+    r, rec = api("attributes", env=env)(c)
     flags = {(s.cluster, s.flags & 3): 0 for s in rec.slots}
     for s in rec.slots:
         flags[(s.cluster, s.flags & 3)] += s.ran
@@ -182,6 +213,13 @@ def parameters(c):
     check(mixed and len(mixed[0]["data"]) == 40, "mixed sizes")
 
 
+@case("untimed/parameters")
+def parameters_untimed(c):
+    r = c.both(["app_direct", "basic"], env=UNTIMED)
+    taken = [p["launch"] for p in r.one().params if r.one().kernels[p["kernel"]]["name"] == "k_2us"]
+    equal([0, 16], taken, "launches whose parameters were taken")
+
+
 @case("api/parameters_scalars")
 def parameters_scalars(c):
     r = c.both(["app_direct", "parameters"], env={"KBN_PARAMS": "scalars"})
@@ -198,8 +236,9 @@ def parameters_off(c):
 
 
 @case("api/failing")
-def failing(c):
-    r, rec = api("failing", unseen=("",))(c)
+@case("untimed/failing", env=UNTIMED)
+def failing(c, env=None):
+    r, rec = api("failing", unseen=("",), env=env)(c)
     equal(10, rec.total("failed"), "failed launches")
 
 
@@ -220,8 +259,9 @@ def memory(c):
 
 
 @case("api/profiler")
-def profiler(c):
-    r = c.both(["app_direct", "profiler"], env={"KBN_WINDOW": "profiler"})
+@case("untimed/profiler", env=UNTIMED)
+def profiler(c, env=None):
+    r = c.both(["app_direct", "profiler"], env=dict(env or {}, KBN_WINDOW="profiler"))
     rec = r.one()
     equal((7, 16), (rec.total("ran"), rec.filtered), "inside and outside the window")
     r = c.both(["app_direct", "profiler"])
@@ -229,14 +269,16 @@ def profiler(c):
 
 
 @case("api/filters")
-def filters(c):
-    r = c.both(["app_direct", "basic"], env={"KBN_KERNELS": "20us$"})
+@case("untimed/filters", env=UNTIMED)
+def filters(c, env=None):
+    env = env or {}
+    r = c.both(["app_direct", "basic"], env=dict(env, KBN_KERNELS="20us$"))
     rec = r.one()
     equal(({"k_20us": 30}, 210), (rec.by_kernel("ran"), rec.filtered), "one kernel")
-    r = c.both(["app_direct", "basic"], env={"KBN_KERNELS": "!20us$"})
+    r = c.both(["app_direct", "basic"], env=dict(env, KBN_KERNELS="!20us$"))
     rec = r.one()
     equal(({"k_2us": 200, "k_none_5us": 10}, 30), (rec.by_kernel("ran"), rec.filtered), "all but one")
-    r = c.both(["app_direct", "basic"], env={"KBN_SKIP": 5, "KBN_COUNT": 3})
+    r = c.both(["app_direct", "basic"], env=dict(env, KBN_SKIP=5, KBN_COUNT=3))
     rec = r.one()
     equal(({"k_2us": 3, "k_20us": 3, "k_none_5us": 3}, 231), (rec.by_kernel("ran"), rec.filtered), "skip")
     equal(rec.seen, rec.bins(), "launches seen and their bins")

@@ -4,6 +4,7 @@ The differential rule: exit status, stdout, stderr and the driver's log of the p
 must be the same with and without the recorder. Everything else is judged by the stand-in driver
 itself (FAKE_VERDICT) and by its counts (FAKE_COUNT).
 """
+import functools
 import os
 import shutil
 import signal
@@ -28,10 +29,10 @@ LIMIT_S = float(os.environ.get("CASE_LIMIT", "60")) * (4 if SAN else 1)
 CASES = []
 
 
-def case(name):
-    """Registers a test: its function gets a Case and raises Failed."""
+def case(name, **given):
+    """Registers a test: its function gets a Case, and what is `given`, and raises Failed."""
     def register(function):
-        CASES.append((name, function))
+        CASES.append((name, functools.partial(function, **given) if given else function))
         return function
     return register
 

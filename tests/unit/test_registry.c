@@ -497,7 +497,7 @@ static void settings_fall_back_to_defaults(void **state)
 	assert_int_equal(kbn_settings.timing, KBN_TIMING_EVENTS);
 	assert_int_equal(kbn_settings.rank, 2);
 	assert_int_equal(kbn_settings.world, -1);
-	assert_false(kbn_settings.selects);
+	assert_false(kbn_selects);
 	setenv("KBN_RANK", "0,1", 1);
 	kbn_settings_read();
 	assert_false(kbn_settings_wanted());

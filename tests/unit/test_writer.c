@@ -506,6 +506,16 @@ static void test_alloc(void **state)
 		memset(p, 0xff, n);
 		last = p;
 	}
+	for (size_t n = 1; n < 3000; n += 7) {
+		char *p = kbn_alloc_lines(n), *q = kbn_alloc(1);
+
+		assert_int_equal((uintptr_t)p % 128, 0);
+		assert_int_equal(p[0] | p[n - 1], 0);
+		assert_true(q < p || q >= p + n);
+		memset(p, 0xff, n);
+		*q = 1;
+	}
+	assert_int_equal((uintptr_t)kbn_alloc_lines(5 << 20) % 128, 0);
 	last = kbn_alloc(5 << 20);
 	assert_non_null(last);
 	last[(5 << 20) - 1] = 1;
