@@ -13,9 +13,10 @@ import statistics
 import subprocess
 import time
 
-from gpulib import app, bare_env, fresh, guarded, median_ratio_bound, result, run, shim_env, word_after, work
+from gpulib import GPU, app, bare_env, fresh, guarded, median_ratio_bound, result, run, shim_env, word_after, work
 
 PAIRS = int(os.environ.get("GPU_PAIRS", "30"))
+SWAP = os.path.join(GPU, "swap.so")
 ADDR_NO_RANDOMIZE = 0x0040000 # <sys/personality.h>
 
 _libc = ctypes.CDLL(None)
@@ -122,8 +123,25 @@ def resident(name, command, limit, unit, steps, discard, cores, limit_s):
         statistics.median(b - a for a, b in pairs), unit))
 
 
-def untimed(limit_s):
-    pairs = take_turns(app("app_empty") + ["serve"], 20000, 0, 2, limit_s, KBN_TIMING="off", KBN_PARAMS="off")
+def pairs_within(command, cores, **shim_more):
+    """
+    Pairs of one process that runs the driver's own functions and the recorder's by turns (swap.c): no
+    luck of two processes between the sides, so a much narrower bound. The recorder's threads run beside
+    both sides, so this measures what it does to the thread that launches.
+    """
+    p = run(command, shim_env(fresh("within"), KBN_REPORT="none", PYTHONHASHSEED="0", **shim_more),
+            preexec_fn=steady(cores))
+    if p.returncode != 0:
+        raise RuntimeError("%s: %d %s" % (command[0], p.returncode, p.stderr.decode(errors="replace")[-200:]))
+    return [tuple(pair) for pair in json.loads(p.stdout) if pair]
+
+
+def within(name, command, limit, unit, cores):
+    judge(name + ", in one process", pairs_within(command, cores), limit, unit)
+
+
+def untimed(seconds):
+    pairs = pairs_within(app("app_empty") + ["swap", SWAP, str(seconds)], 2, KBN_TIMING="off", KBN_PARAMS="off")
     more = sorted(b - a for a, b in pairs)
     result("c", "untimed launch", statistics.median(more) <= 60,
            "median %.0f ns more of %.0f (limit 60), quartiles %.0f to %.0f, %d pairs" % (
@@ -132,11 +150,15 @@ def untimed(limit_s):
 
 
 def main():
+    guarded("c", "untimed launch", untimed, 6)
+    guarded("c", "empty kernels, in one process", within, "empty kernels", app("app_empty") + ["swap", SWAP, "6"],
+            1.05, "ns", 2)
+    guarded("c", "eager training step, in one process", within, "eager training step",
+            work("work_eager.py", "swap", SWAP, 30), 1.02, "ms", 4)
     guarded("c", "eager training step", resident, "eager training step", work("work_eager.py", "serve"), 1.02, "ms",
-            4, 1, 4, 115)
+            3, 1, 4, 125)
     guarded("c", "empty kernels", resident, "empty kernels", app("app_empty") + ["serve"], 1.05, "ns",
             20000, 0, 2, 25)
-    guarded("c", "untimed launch", untimed, 20)
     guarded("c", "GEMM loop", programs, "GEMM loop", app("app_gemm") + ["60"], 1.005, "us")
 
 
