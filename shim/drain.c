@@ -1,7 +1,7 @@
 /*
- * drain.c - the one background thread: reads finished event pairs, stores code images, keeps the
+ * drain.c - the one background thread that calls the driver: reads finished event pairs, keeps the
  * heartbeat. Also the end of the recording, when the exiting thread takes over what the drain thread
- * leaves. Input: pool.c's pairs and image.c's queue. It never synchronises and is never joined.
+ * leaves. Input: pool.c's pairs. It touches no file, never synchronises and is never joined.
  */
 #include "timing.h"
 
@@ -10,16 +10,14 @@
 #include <unistd.h>
 
 #include "gate.h"
-#include "image.h"
 #include "pool.h"
 #include "state.h"
 #include "sys.h"
 #include "writer.h"
 
 #define BUSY_NS         10000000u  /* between two looks while pairs are open */
-#define IDLE_NS         200000000u /* else: the heartbeat, and images that nobody woke us for */
+#define IDLE_NS         200000000u /* else: the heartbeat */
 #define FINISH_NS       200000u    /* between two looks at the end */
-#define STORE_NS        50000000u  /* images in one go, before times are read again */
 #define KEEP_WAIT_STEPS 500 /* of FINISH_NS; a loader lock that is held longer is held for good */
 #define LEAVE_NS        20000000u /* the thread gives up so long before the exit goes on without it */
 
@@ -30,11 +28,10 @@ static _Atomic uint32_t sleeping;      /* futex: the thread waits while it is 1 
 static _Atomic bool stopping;
 static _Atomic uint64_t finish_ns; /* kbn_now_ns clock; then the thread gives up */
 
-/* Read and store until nothing is left or the time is up. */
+/* Read until nothing is left or the time is up. */
 static void finish(uint64_t deadline_ns)
 {
-	while (kbn_pool_harvest_all() + kbn_image_store_queued(deadline_ns) &&
-	       kbn_now_ns() < deadline_ns)
+	while (kbn_pool_harvest_all() && kbn_now_ns() < deadline_ns)
 		kbn_sleep_ns(FINISH_NS);
 }
 
@@ -43,18 +40,14 @@ static void *drain(void *unused)
 	(void)unused;
 	kbn_thread_name("kbn-drain");
 	while (!atomic_load(&stopping)) {
-		uint32_t images, unread;
+		uint32_t unread;
 
 		__atomic_store_n(&kbn_writer_header()->heartbeat_ns, kbn_now_ns(),
 				 __ATOMIC_RELAXED);
-		images = kbn_image_store_queued(kbn_now_ns() + STORE_NS);
 		atomic_store(&sleeping, 1);
 		unread = kbn_pool_harvest_all();
 		if (!atomic_load(&stopping))
-			kbn_futex_wait(&sleeping, 1,
-				       images   ? FINISH_NS
-				       : unread ? BUSY_NS
-						: IDLE_NS);
+			kbn_futex_wait(&sleeping, 1, unread ? BUSY_NS : IDLE_NS);
 		atomic_store(&sleeping, 0);
 	}
 	finish(atomic_load(&finish_ns));
@@ -131,7 +124,7 @@ uint32_t kbn_drain_finish(uint64_t deadline_ns)
 	uint64_t now;
 
 	if (!atomic_load(&started_epoch) || getpid() != atomic_load(&owner))
-		return 0; /* nothing was launched here; images are the caller's */
+		return 0; /* nothing was launched here */
 	keep_end();
 	kbn_time_stop(NULL);
 	kbn_gate_stop();

@@ -15,10 +15,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "filer.h"
 #include "image.h"
 #include "log.h"
 #include "spawn.h"
@@ -26,8 +28,9 @@
 #include "timing.h"
 #include "writer.h"
 
-#define PATH_ROOM 1024u
-#define OFF_NS    100000000u /* after the recording was turned off only the threads are stopped */
+#define PATH_ROOM  1024u
+#define MAPS_BYTES (64u << 20)
+#define OFF_NS     100000000u /* after the recording was turned off only the threads are stopped */
 
 extern char **environ;
 
@@ -46,29 +49,21 @@ static bool line_has(const char *line, uintptr_t at, char out[PATH_ROOM])
 	return true;
 }
 
-/* The file that is mapped at `at`. */
+/* The file that is mapped at `at`: a line of /proc/self/maps. */
 static bool mapped_file(uintptr_t at, char out[PATH_ROOM])
 {
-	static char line[PATH_ROOM + 128];
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
+	size_t bytes;
+	char *maps = kbn_filer_read("/proc/self/maps", MAPS_BYTES, &bytes), *end;
 	bool found = false;
-	ssize_t n;
 
-	while (fd >= 0 && !found && (n = read(fd, line + used, sizeof(line) - 1 - used)) > 0) {
-		char *start = line, *end;
-
-		used += (size_t)n;
-		line[used] = '\0';
-		for (; !found && (end = strchr(start, '\n')); start = end + 1) {
-			*end = '\0';
-			found = line_has(start, at, out);
-		}
-		used -= (size_t)(start - line);
-		memmove(line, start, used);
+	if (!maps)
+		return false;
+	for (char *line = maps; !found && (end = memchr(line, '\n', bytes - (size_t)(line - maps)));
+	     line = end + 1) {
+		*end = '\0';
+		found = line_has(line, at, out);
 	}
-	if (fd >= 0)
-		close(fd);
+	munmap(maps, bytes);
 	return found;
 }
 
@@ -252,7 +247,7 @@ void kbn_exit_handler(void)
 	if (atomic_exchange(&done_epoch, kbn_writer_epoch()) != kbn_writer_epoch()) {
 		deadline = kbn_now_ns() + (uint64_t)kbn_settings.seal_wait_ms * 1000000u;
 		end.unfinished = kbn_drain_finish(deadline);
-		end.images_lost = kbn_image_store_queued(deadline);
+		end.images_lost = kbn_image_finish(deadline);
 		end.mono_ns = kbn_now_ns();
 		kbn_writer_seal(KBN_SEALED, &end);
 		if (wants_report())

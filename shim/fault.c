@@ -13,11 +13,12 @@
 static const char *const names[] = {
 	[KBN_FAULT_ALLOC] = "alloc:",
 	[KBN_FAULT_WRITE] = "write:",
+	[KBN_FAULT_TABLE] = "table:",
 };
 
 bool kbn_fault(enum kbn_fault_kind kind)
 {
-	static _Atomic unsigned long calls[2];
+	static _Atomic unsigned long calls[KBN_FAULT_KINDS];
 	static char current[32]; /* a changed setting starts a new count (tests set it again) */
 	const char *setting = getenv("KBN_FAULT");
 	size_t skip = strlen(names[kind]);
@@ -28,8 +29,8 @@ bool kbn_fault(enum kbn_fault_kind kind)
 		setting = "";
 	if (strncmp(current, setting, sizeof(current) - 1) != 0) {
 		strncpy(current, setting, sizeof(current) - 1);
-		atomic_store(&calls[0], 0);
-		atomic_store(&calls[1], 0);
+		for (int i = 0; i < KBN_FAULT_KINDS; i++)
+			atomic_store(&calls[i], 0);
 	}
 	if (strncmp(setting, names[kind], skip) != 0)
 		return false;

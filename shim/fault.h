@@ -3,7 +3,8 @@
  *
  * Compiled in with -DKBN_FAULTS only; otherwise kbn_fault() is a constant and leaves no code.
  * KBN_FAULT="alloc:7" fails the seventh allocation, "write:3+" the third and all later operations
- * on files. Driver calls are failed by the stand-in driver, not here.
+ * on files, "table:1+" every request for a descriptor table of our own. Driver calls are failed by the
+ * stand-in driver, not here.
  */
 #ifndef KBN_SHIM_FAULT_H
 #define KBN_SHIM_FAULT_H
@@ -13,6 +14,8 @@
 enum kbn_fault_kind {
 	KBN_FAULT_ALLOC, /* anonymous memory, threads */
 	KBN_FAULT_WRITE, /* make, open, extend, map, write or rename a file */
+	KBN_FAULT_TABLE, /* a descriptor table of our own */
+	KBN_FAULT_KINDS,
 };
 
 #ifdef KBN_FAULTS

@@ -1,6 +1,6 @@
 /*
- * files.c - see files.h. No stdio, no allocation; descriptors are closed before anything returns to
- * the program, which may close or reuse any number at any time.
+ * files.c - see files.h. No stdio, no allocation. Called on the thread of filer.h; where that has no
+ * descriptor table of its own, the program may close or reuse any number at any time.
  */
 #include "files.h"
 
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "sys.h"
 
 static bool faulty(void)
 {
@@ -87,13 +88,11 @@ int kbn_file_open(const char *path, int flags)
 
 	if (faulty())
 		return -1;
-	do {
-		fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
-	} while (fd < 0 && errno == EINTR);
+	fd = kbn_fd_open(path, flags | O_NOFOLLOW);
 	if (fd < 0 || fd > 2)
 		return fd;
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	close(fd);
+	kbn_fd_close(fd);
 	return high;
 }
 
@@ -113,7 +112,7 @@ static int write_all(int fd, const void *data, size_t bytes)
 	if (faulty())
 		return -1;
 	while (bytes) {
-		ssize_t n = write(fd, at, bytes < (16u << 20) ? bytes : 16u << 20);
+		ssize_t n = kbn_fd_write(fd, at, bytes < (16u << 20) ? bytes : 16u << 20);
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -28,8 +28,8 @@ bool kbn_path_join(char *out, const char *a, const char *b);
 const char *kbn_why_not(int error);
 
 /*
- * Open by absolute path, close-on-exec, mode 0600. Never 0, 1 or 2: a program that runs with one of
- * them closed would write its output into our file.
+ * Open by absolute path, close-on-exec, mode 0600. Never 0, 1 or 2: in the program's table, one that
+ * runs with them closed would write its output into our file; in our own, a sanitizer its messages.
  */
 int kbn_file_open(const char *path, int flags);
 

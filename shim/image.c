@@ -14,20 +14,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "filer.h"
 #include "image_scan.h"
 #include "kbn_hash.h"
 #include "map.h"
 #include "state.h"
 #include "sys.h"
-#include "timing.h"
 #include "writer.h"
 
-#define QUEUE_BYTES ((size_t)256 << 20) /* more than this is stored by the loading thread itself */
-#define SMS_MAX     8                   /* distinct compute capabilities of one process */
-#define LINKED_MAX  4096                /* pre-linked containers behind one wrapper */
-#define PATH_BYTES  4096
-#define SAME_BYTES  ((size_t)4 << 20) /* larger code is not compared with what was loaded before */
-#define OPTIONS_MAX 32
+#define QUEUE_BYTES  ((size_t)256 << 20) /* with more than this queued a loading thread waits, */
+#define FULL_WAIT_NS 2000000000u         /* at most so long */
+#define FINISH_NS    200000u /* between two looks while waiting for the storing thread */
+#define SMS_MAX      8       /* distinct compute capabilities of one process */
+#define LINKED_MAX   4096    /* pre-linked containers behind one wrapper */
+#define PATH_BYTES   4096
+#define SAME_BYTES   ((size_t)4 << 20) /* larger code is not compared with what was loaded before */
+#define OPTIONS_MAX  32
 
 /* A copy on its way to the disk: this header, then the bytes, in one mapping. */
 struct copy {
@@ -55,19 +57,22 @@ struct pieces {
 };
 
 static _Atomic(struct copy *) queue; /* pushed by loading threads, taken whole by the storing one */
+static struct copy *oldest;          /* the storing thread's: what it took, in order */
+static _Atomic uint64_t until_ns = UINT64_MAX; /* kbn_now_ns clock: nothing is stored after it */
 static _Atomic size_t queue_bytes;
 static _Atomic unsigned waiting; /* queued or being stored */
 static _Atomic uint32_t last_image;
 static _Atomic uint32_t known_epoch;
 
-/* A forked child that records on its own starts without what its parent had queued. */
-static void forget_parent(void)
+void kbn_image_begin(void)
 {
-	uint32_t now = kbn_writer_epoch();
+	const uint32_t now = kbn_writer_epoch(), before = atomic_exchange(&known_epoch, now);
 
-	if (atomic_exchange(&known_epoch, now) == now)
+	if (before == now || !before)
 		return;
 	atomic_store(&queue, NULL);
+	oldest = NULL;
+	atomic_store(&until_ns, UINT64_MAX);
 	atomic_store(&queue_bytes, 0);
 	atomic_store(&waiting, 0);
 	atomic_store(&last_image, 0);
@@ -133,43 +138,47 @@ static void store(struct copy *c)
 	munmap(c, c->map_bytes);
 }
 
-static void queue_push(struct copy *first, struct copy *last)
+static void queue_push(struct copy *c)
 {
-	struct copy *head = atomic_load_explicit(&queue, memory_order_relaxed);
-
-	do {
-		last->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&queue, &head, first, memory_order_release,
-							memory_order_relaxed));
+	c->next = atomic_load(&queue);
+	while (!atomic_compare_exchange_weak(&queue, &c->next, c))
+		;
 }
 
-unsigned kbn_image_store_queued(uint64_t deadline_ns)
+bool kbn_image_store_next(void)
 {
-	struct copy *taken, *turned = NULL, *last = NULL;
+	struct copy *c, *next;
+	size_t bytes;
 
-	forget_parent();
-	taken = atomic_exchange_explicit(&queue, NULL, memory_order_acquire);
-	while (taken) { /* the queue is newest first */
-		struct copy *next = taken->next;
+	if (!oldest)
+		for (c = atomic_exchange_explicit(&queue, NULL, memory_order_acquire); c;
+		     c = next) { /* newest first */
+			next = c->next;
+			c->next = oldest;
+			oldest = c;
+		}
+	c = oldest;
+	if (!c || kbn_now_ns() >= atomic_load(&until_ns))
+		return false;
+	oldest = c->next;
+	bytes = c->map_bytes;
+	store(c);
+	atomic_fetch_sub(&queue_bytes, bytes);
+	atomic_fetch_sub(&waiting, 1);
+	return true;
+}
 
-		taken->next = turned;
-		turned = taken;
-		taken = next;
-	}
-	while (turned && kbn_now_ns() < deadline_ns) {
-		struct copy *next = turned->next;
-		size_t bytes = turned->map_bytes;
-
-		store(turned);
-		atomic_fetch_sub(&queue_bytes, bytes);
-		atomic_fetch_sub(&waiting, 1);
-		turned = next;
-	}
-	/* Out of time: back to the queue, newest first again. */
-	while (turned) {
-		last = turned;
-		turned = last->next;
-		queue_push(last, last);
+unsigned kbn_image_finish(uint64_t deadline_ns)
+{
+	if (!atomic_load(&waiting))
+		return 0;
+	atomic_store(&until_ns, deadline_ns);
+	if (kbn_filer_wake()) {
+		while (atomic_load(&waiting) && kbn_now_ns() < deadline_ns)
+			kbn_sleep_ns(FINISH_NS);
+	} else {
+		while (kbn_image_store_next())
+			;
 	}
 	return atomic_load(&waiting);
 }
@@ -194,19 +203,27 @@ static struct copy *copy_new(size_t bytes)
 	return c;
 }
 
-/* Queue the copy; with too much queued already, store it here and now. */
-static void copy_hand_over(struct copy *c)
+/* Queue the copy, when there is room in the queue. NULL, or why not. */
+static const char *copy_hand_over(struct copy *c)
 {
-	size_t bytes = c->map_bytes;
+	const uint64_t give_up = kbn_clock_ns() + FULL_WAIT_NS;
 
-	if (atomic_fetch_add(&queue_bytes, bytes) > QUEUE_BYTES) {
-		store(c);
-		atomic_fetch_sub(&queue_bytes, bytes);
-		return;
+	while (atomic_load(&queue_bytes) > QUEUE_BYTES) {
+		if (!kbn_filer_wake()) {
+			store(c); /* there is no thread for it */
+			return NULL;
+		}
+		if (kbn_clock_ns() >= give_up) {
+			munmap(c, c->map_bytes);
+			return "the disk is too slow";
+		}
+		kbn_sleep_ns(FINISH_NS);
 	}
+	atomic_fetch_add(&queue_bytes, c->map_bytes);
 	atomic_fetch_add(&waiting, 1);
-	queue_push(c, c);
-	kbn_drain_wake();
+	queue_push(c);
+	kbn_filer_wake();
+	return NULL;
 }
 
 static void piece_add(struct pieces *p, const void *data, size_t bytes)
@@ -357,8 +374,7 @@ static const char *keep(uint32_t id, const struct pieces *p)
 		to += p->part[i].iov_len;
 	}
 	c->image = id;
-	copy_hand_over(c);
-	return NULL;
+	return copy_hand_over(c);
 }
 
 /* What a load says of its image, before anything is kept. */
@@ -485,62 +501,29 @@ static uint32_t capture_memory(const struct kbn_image_source *s, const void *dat
 	return id;
 }
 
-/*
- * The whole file in memory of our own; NULL with *why. Read and not mapped: a file that shrinks
- * meanwhile would be SIGBUS.
- */
-static void *read_file(const char *path, size_t *bytes, const char **why)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint8_t *data = NULL;
-	size_t used = 0;
-	off_t end;
-
-	*why = "the file could not be read";
-	if (fd < 0)
-		return NULL;
-	end = lseek(fd, 0, SEEK_END);
-	if (end > 0 && (uint64_t)end <= IMAGE_BYTES_MAX)
-		data = kbn_map_memory((size_t)end, PROT_READ | PROT_WRITE);
-	while (data && used < (size_t)end) {
-		ssize_t n = pread(fd, data + used, (size_t)end - used, (off_t)used);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			munmap(data, (size_t)end);
-			data = NULL;
-		} else {
-			used += (size_t)n;
-		}
-	}
-	close(fd);
-	*bytes = used;
-	return data;
-}
-
 uint32_t kbn_image_capture(const struct kbn_image_source *source, const int *sms, int sm_count)
 {
-	const char *why = "the program gave no image";
 	int saved = errno;
 	size_t bytes = 0;
 	uint32_t id;
 	void *file;
 
-	forget_parent();
+	kbn_image_begin();
 	if (sm_count > SMS_MAX)
 		sm_count = SMS_MAX;
 	if (source->data) {
 		id = capture_memory(source, source->data,
 				    source->bytes_hint ? source->bytes_hint : SIZE_MAX, sms,
 				    sm_count);
-	} else if (source->path && (file = read_file(source->path, &bytes, &why))) {
+	} else if (source->path && (file = kbn_filer_read(source->path, IMAGE_BYTES_MAX, &bytes))) {
 		id = capture_memory(source, file, bytes, sms, sm_count);
 		munmap(file, bytes);
 	} else {
 		id = image_new();
 		record_image(id, source, KBN_KIND_UNKNOWN, source->origin, 0, 0);
-		record_stored(id, NULL, 0, why);
+		record_stored(id, NULL, 0,
+			      source->path ? "the file could not be read"
+					   : "the program gave no image");
 	}
 	errno = saved;
 	return id;

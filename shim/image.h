@@ -1,6 +1,6 @@
 /*
  * image.h - code images: how long one is without reading past it, what a device would run of it,
- * and a copy that is hashed and stored later by the drain thread.
+ * and a copy that is hashed and stored later by the thread that touches files.
  */
 #ifndef KBN_SHIM_IMAGE_H
 #define KBN_SHIM_IMAGE_H
@@ -29,11 +29,17 @@ struct kbn_image_source {
  */
 uint32_t kbn_image_capture(const struct kbn_image_source *source, const int *sms, int sm_count);
 
+/* In a recording of a forked child's own: forget what the parent had queued. Any number of times. */
+void kbn_image_begin(void);
+
 /*
- * Hash and store queued copies until none is left or `deadline_ns` (kbn_now_ns clock) passes.
- * Returns how many are still queued. Drain thread, or exit handler after it has stopped.
+ * Hash and store the copy that has waited longest. False when there is none, or when the time for it
+ * is over. Called by the thread of filer.h only, or where there is none at the end of the recording.
  */
-unsigned kbn_image_store_queued(uint64_t deadline_ns);
+bool kbn_image_store_next(void);
+
+/* The end: all copies stored, or `deadline_ns` (kbn_now_ns clock). How many are not; none is later. */
+unsigned kbn_image_finish(uint64_t deadline_ns);
 
 /*
  * The bytes of an image in memory: its kind and exact length, never reading beyond what its own

@@ -18,6 +18,7 @@
 #include "log.h"
 #include "settings.h"
 #include "state.h"
+#include "sys.h"
 #include "writer.h"
 
 extern char **environ;
@@ -67,31 +68,25 @@ size_t kbn_redact(char *strings, size_t bytes)
 
 /* ---------------------------------------------------------------------------------- the strings */
 
-struct strings {
+static struct strings {
 	char *text;
 	size_t used;
 	uint32_t count;
-};
+} strings;
+
+static char driver[32]; /* version of the kernel module */
 
 static ssize_t read_file(const char *path, char *buffer, size_t bytes)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
+	const int fd = kbn_fd_open(path, O_RDONLY);
+	const ssize_t n = fd < 0 ? -1 : kbn_fd_read(fd, buffer, bytes);
 
-	if (fd < 0)
-		return -1;
-	while (used < bytes) {
-		const ssize_t n = read(fd, buffer + used, bytes - used);
-
-		if (n <= 0)
-			break;
-		used += (size_t)n;
-	}
-	close(fd);
-	return (ssize_t)used;
+	if (fd >= 0)
+		kbn_fd_close(fd);
+	return n;
 }
 
-static void add_command_line(struct strings *s)
+static void read_command_line(struct strings *s)
 {
 	/* Half of the space stays for the environment. */
 	const ssize_t n = read_file("/proc/self/cmdline", s->text, SCRATCH_BYTES / 2);
@@ -132,7 +127,7 @@ static void add_environment(struct strings *s)
 /* ------------------------------------------------------------------------------------ the facts */
 
 /* First word like 580.159.04 of the kernel module's description. */
-static void driver_version(char *out, size_t bytes)
+static void read_driver_version(char *out, size_t bytes)
 {
 	char text[256];
 	const ssize_t n = read_file("/proc/driver/nvidia/version", text, sizeof(text) - 1);
@@ -199,7 +194,7 @@ static void write_record(const struct strings *s, uint32_t argc)
 	if (real.cuDriverGetVersion && real.cuDriverGetVersion(&api) == CUDA_SUCCESS)
 		p.driver_api = (uint32_t)api;
 	set_text(p.host, sizeof(p.host), uname(&host) ? "" : host.nodename);
-	driver_version(p.driver, sizeof(p.driver));
+	set_text(p.driver, sizeof(p.driver), driver);
 	set_text(p.foreign, sizeof(p.foreign), foreign_profiler());
 	p.start_unix_ns = kbn_writer_header()->file.start_unix_ns;
 	kbn_log_append(KBN_REC_PROCESS, 0, (struct iovec[]){{&p, sizeof(p)}, {s->text, s->used}},
@@ -208,20 +203,25 @@ static void write_record(const struct strings *s, uint32_t argc)
 		kbn_log_note(KBN_NOTE_FOREIGN, 0, p.foreign);
 }
 
+void kbn_process_read(void)
+{
+	memset(&strings, 0, sizeof(strings));
+	memset(driver, 0, sizeof(driver));
+	strings.text = kbn_map_memory(SCRATCH_BYTES, PROT_READ | PROT_WRITE);
+	if (strings.text)
+		read_command_line(&strings);
+	read_driver_version(driver, sizeof(driver));
+}
+
 void kbn_process_record(void)
 {
-	struct strings s = {0};
-	uint32_t argc;
+	const uint32_t argc = strings.count;
 
-	s.text = mmap(NULL, SCRATCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		      0);
-	if (s.text == MAP_FAILED)
+	if (!strings.text)
 		return;
-	add_command_line(&s);
-	argc = s.count;
-	add_environment(&s);
-	write_record(&s, argc);
-	munmap(s.text, SCRATCH_BYTES);
+	add_environment(&strings);
+	write_record(&strings, argc);
+	munmap(strings.text, SCRATCH_BYTES);
 	if (kbn_driver_symbol("kbn_stand_in_driver"))
 		kbn_log_note(KBN_NOTE_SIMULATED, 0, NULL);
 }

@@ -7,7 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Append the PROCESS record and notes on other profilers and a simulated driver. */
+/* Read what stands in files: the command line, the driver's version. On the thread of filer.h. */
+void kbn_process_read(void);
+
+/* Append the PROCESS record, of what was read, and notes on other profilers and a simulated driver. */
 void kbn_process_record(void);
 
 /*

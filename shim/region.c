@@ -15,11 +15,12 @@
 
 #define CHUNK_FIRST (64u << 10) /* also the granule: a multiple of every page size in use */
 #define CHUNK_MAX   (1u << 20)
-#define LOCK_NS     500000000u /* longest wait for another thread's memcpy */
+#define AHEAD       (16u << 10) /* with less than this behind `used` the file grows */
+#define LOCK_NS     500000000u /* longest wait for another thread's memcpy, or for the file to grow */
 #define NAP_NS      20000u     /* a holder without a processor gets none from a waiter that spins */
 #define RETRY_NS    100000000u /* after a failed growth, before the next attempt */
 
-bool kbn_region_lock(struct kbn_region *r)
+static bool lock(struct kbn_region *r)
 {
 	uint64_t deadline = 0;
 
@@ -41,56 +42,89 @@ bool kbn_region_lock(struct kbn_region *r)
 	return true;
 }
 
-void kbn_region_unlock(struct kbn_region *r)
+static void unlock(struct kbn_region *r)
 {
 	atomic_store_explicit(&r->lock, 0, memory_order_release);
 }
 
+/* ---------------------------------------------------------------------------------------- growth */
+
 static int region_map_more(struct kbn_region *r, int fd, size_t bytes)
 {
-	void *at;
+	const size_t mapped = atomic_load(&r->mapped);
 
-	if (kbn_file_extend(fd, r->mapped, bytes) < 0)
+	if (kbn_file_extend(fd, mapped, bytes) < 0)
 		return -1;
 	if (kbn_fault(KBN_FAULT_WRITE))
 		return -1;
-	at = mmap(r->base + r->mapped, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-		  (off_t)r->mapped);
-	if (at == MAP_FAILED) {
+	if (!kbn_fd_map(fd, r->base + mapped, bytes, mapped)) {
 		/* The range may have been unmapped on the way and may belong to someone else soon. */
-		r->reserved = r->mapped;
+		atomic_store(&r->reserved, mapped);
 		return -1;
 	}
-	r->mapped += bytes;
+	atomic_store(&r->mapped, mapped + bytes);
 	return 0;
 }
 
-bool kbn_region_reach(struct kbn_region *r, size_t need)
+static void grow(struct kbn_job *job)
 {
-	size_t step = r->mapped < CHUNK_MAX ? r->mapped : CHUNK_MAX;
-	size_t least;
-	int fd, result, saved;
+	struct kbn_region *r =
+		(struct kbn_region *)((char *)job - offsetof(struct kbn_region, grow));
+	const size_t mapped = atomic_load(&r->mapped), want = atomic_load(&r->wanted);
+	const size_t room = atomic_load(&r->reserved) - mapped;
+	size_t step = mapped < CHUNK_MAX ? mapped : CHUNK_MAX, least;
+	int fd, result;
 
-	if (need <= r->mapped)
-		return true;
-	if (need > r->reserved || kbn_clock_ns() < r->retry_ns)
-		return false;
-	least = (need - r->mapped + CHUNK_FIRST - 1) / CHUNK_FIRST * CHUNK_FIRST;
+	if (want <= mapped)
+		return; /* another request has been faster */
+	least = (want - mapped + CHUNK_FIRST - 1) / CHUNK_FIRST * CHUNK_FIRST;
 	if (step < least)
 		step = least;
-	if (step > r->reserved - r->mapped)
-		step = r->reserved - r->mapped;
-	saved = errno;
+	if (step > room)
+		step = room;
 	fd = kbn_file_open(r->path, O_RDWR);
 	result = fd < 0 ? -1 : region_map_more(r, fd, step);
-	if (fd >= 0 && result < 0 && step > least && least <= r->reserved - r->mapped)
+	if (fd >= 0 && result < 0 && step > least && least <= atomic_load(&r->reserved) - mapped)
 		result = region_map_more(r, fd, least);
 	if (fd >= 0)
-		close(fd);
-	errno = saved;
+		kbn_fd_close(fd);
 	if (result < 0)
-		r->retry_ns = kbn_clock_ns() + RETRY_NS;
-	return result == 0;
+		atomic_store(&r->retry_ns, kbn_clock_ns() + RETRY_NS);
+}
+
+/* That `need` bytes are to be mapped; false when the last attempt has failed just now. */
+static bool want(struct kbn_region *r, size_t need)
+{
+	size_t now = atomic_load(&r->wanted);
+
+	while (now < need && !atomic_compare_exchange_weak(&r->wanted, &now, need))
+		;
+	return !atomic_load(&r->retry_ns) || kbn_clock_ns() >= atomic_load(&r->retry_ns);
+}
+
+bool kbn_region_lock(struct kbn_region *r, size_t bytes, size_t keep)
+{
+	while (lock(r)) {
+		const size_t need = r->used + bytes;
+		const bool fits = need + keep <= atomic_load(&r->reserved);
+
+		if (fits && need <= atomic_load(&r->mapped))
+			return true;
+		unlock(r);
+		if (!fits || !want(r, need) || !kbn_filer_do(&r->grow, LOCK_NS))
+			return false;
+	}
+	return false;
+}
+
+void kbn_region_unlock(struct kbn_region *r)
+{
+	const size_t ahead = r->used + AHEAD;
+	const bool low = ahead > atomic_load(&r->mapped) && ahead <= atomic_load(&r->reserved);
+
+	unlock(r);
+	if (low && want(r, ahead))
+		kbn_filer_post(&r->grow);
 }
 
 static int region_reserve(struct kbn_region *r, size_t bytes)
@@ -100,7 +134,7 @@ static int region_reserve(struct kbn_region *r, size_t bytes)
 	for (; bytes >= CHUNK_FIRST; bytes = bytes / 2 / CHUNK_FIRST * CHUNK_FIRST) {
 		r->base = kbn_map_memory(bytes, PROT_NONE);
 		if (r->base) {
-			r->reserved = bytes;
+			atomic_store(&r->reserved, bytes);
 			return 0;
 		}
 	}
@@ -113,6 +147,7 @@ int kbn_region_create(struct kbn_region *r, const char *dir, const char *name, s
 {
 	int fd, result;
 
+	r->grow.run = grow;
 	if (!kbn_path_join(r->path, dir, name)) {
 		errno = ENAMETOOLONG;
 		return -1;
@@ -123,7 +158,7 @@ int kbn_region_create(struct kbn_region *r, const char *dir, const char *name, s
 	if (fd < 0)
 		return -1;
 	result = region_map_more(r, fd, CHUNK_FIRST);
-	close(fd);
+	kbn_fd_close(fd);
 	if (result < 0)
 		return -1;
 	memcpy(r->base, h, sizeof(*h));
@@ -133,8 +168,10 @@ int kbn_region_create(struct kbn_region *r, const char *dir, const char *name, s
 
 void kbn_region_drop(struct kbn_region *r)
 {
+	const size_t reserved = atomic_load(&r->reserved), mapped = atomic_load(&r->mapped);
+
 	if (r->base)
-		munmap(r->base, r->reserved > r->mapped ? r->reserved : r->mapped);
+		munmap(r->base, reserved > mapped ? reserved : mapped);
 	if (r->path[0])
 		unlink(r->path);
 	memset(r, 0, sizeof(*r));

@@ -10,14 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "filer.h"
 #include "files.h"
 #include "kbn_trace.h"
 
 struct kbn_region {
 	uint8_t *base;
-	size_t reserved, mapped;
-	size_t used;       /* for the owner; the header at first */
-	uint64_t retry_ns; /* no growth before this time */
+	size_t used; /* the header at first; moved by the owner under the lock */
+	/* Written by the thread that touches files. */
+	_Atomic size_t reserved, mapped;
+	_Atomic uint64_t retry_ns; /* no growth before this time */
+	struct kbn_job grow;
+	_Atomic size_t wanted; /* so many bytes are to be mapped */
 	_Atomic uint32_t lock;
 	_Atomic uint32_t stuck; /* waits that ended without the lock */
 	char path[KBN_PATH_ROOM];
@@ -33,11 +37,14 @@ int kbn_region_create(struct kbn_region *r, const char *dir, const char *name, s
 /* Unmap, delete the file, forget. */
 void kbn_region_drop(struct kbn_region *r);
 
-/* Bounded wait; false when the lock could not be had. */
-bool kbn_region_lock(struct kbn_region *r);
-void kbn_region_unlock(struct kbn_region *r);
+/*
+ * Take the lock, with `bytes` more bytes usable behind `used` and `keep` left behind those. Bounded
+ * wait; false when the lock or the room could not be had. The lock is not held while the file grows.
+ * Keeps errno.
+ */
+bool kbn_region_lock(struct kbn_region *r, size_t bytes, size_t keep);
 
-/* Make the first `need` bytes usable. Called with the lock held. Keeps errno. */
-bool kbn_region_reach(struct kbn_region *r, size_t need);
+/* Also has the file grow in time for what comes next. */
+void kbn_region_unlock(struct kbn_region *r);
 
 #endif

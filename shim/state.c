@@ -11,12 +11,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "exit.h"
+#include "filer.h"
 #include "graph.h"
 #include "hook.h"
 #include "launch.h"
@@ -282,15 +284,47 @@ static void forget_parent(void)
 	kbn_graphs_reset();
 }
 
+#define OPEN_NS 10000000000u /* a start that takes longer is none */
+
+/* All that the start does with files. */
+static struct opening {
+	struct kbn_job job;
+	char out[1024];
+	const char *why;
+	bool open;
+	_Atomic bool abandoned;
+} opening;
+
+static void open_files(struct kbn_job *job)
+{
+	(void)job;
+	opening.open = kbn_writer_open(opening.out, kbn_settings.slot_cap, &opening.why) == 0;
+	if (opening.open)
+		kbn_process_read();
+	if (atomic_load(&opening.abandoned))
+		kbn_writer_seal(KBN_STOPPED, NULL);
+}
+
+/*
+ * The thread for it ends with it: a program that goes no further than cuInit keeps as many threads as
+ * it has without us, and may fork, or leave a namespace, as one with a single thread may.
+ */
 static void open_recording(void)
 {
-	char out[1024];
-	const char *why = "no reason given";
 	struct kbn_slots_header *h;
 
-	kbn_expand_out(kbn_settings.text[KBN_ENV_OUT], out, sizeof(out));
-	if (kbn_writer_open(out, kbn_settings.slot_cap, &why)) {
-		kbn_say("nothing is recorded: ", why);
+	/* First: with a second thread, ours, the kernel would take 10 ms for it. */
+	syscall(SYS_membarrier, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	memset(&opening, 0, sizeof(opening));
+	opening.job.run = open_files;
+	kbn_expand_out(kbn_settings.text[KBN_ENV_OUT], opening.out, sizeof(opening.out));
+	if (!kbn_filer_once(&opening.job, OPEN_NS)) {
+		atomic_store(&opening.abandoned, true);
+		kbn_say("nothing is recorded: ", "the file system does not answer");
+		return;
+	}
+	if (!opening.open) {
+		kbn_say("nothing is recorded: ", opening.why);
 		return;
 	}
 	h = kbn_writer_header();
@@ -301,7 +335,6 @@ static void open_recording(void)
 	if (!has_thread_key)
 		has_thread_key = !pthread_key_create(&thread_key, thread_ended);
 	kbn_process_record();
-	syscall(SYS_membarrier, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	live_set(live_word);
 	kbn_resolve_tell();
 }

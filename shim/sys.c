@@ -4,6 +4,7 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -53,6 +54,52 @@ void kbn_futex_wake(_Atomic uint32_t *word, uint32_t value)
 	atomic_store(word, value);
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	errno = saved;
+}
+
+int kbn_fd_open(const char *path, int flags)
+{
+	int fd;
+
+	do {
+		fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
+	} while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+int kbn_fd_close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
+ssize_t kbn_fd_read(int fd, void *to, size_t bytes)
+{
+	size_t used = 0;
+
+	while (used < bytes) {
+		const ssize_t n =
+			syscall(SYS_pread64, fd, (char *)to + used, bytes - used, (off_t)used);
+
+		if (n == 0)
+			break;
+		if (n < 0 && errno != EINTR)
+			return -1;
+		if (n > 0)
+			used += (size_t)n;
+	}
+	return (ssize_t)used;
+}
+
+ssize_t kbn_fd_write(int fd, const void *data, size_t bytes)
+{
+	return syscall(SYS_write, fd, data, bytes);
+}
+
+void *kbn_fd_map(int fd, void *at, size_t bytes, size_t offset)
+{
+	const long got = syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | (at ? MAP_FIXED : 0), fd, (off_t)offset);
+
+	return got == -1 ? NULL : (void *)got;
 }
 
 void *kbn_map_memory(size_t bytes, int protection)

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* CLOCK_MONOTONIC in ns. */
 uint64_t kbn_clock_ns(void);
@@ -19,6 +20,22 @@ void kbn_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
 
 /* Set *word = value and wake all that wait on it. */
 void kbn_futex_wake(_Atomic uint32_t *word, uint32_t value);
+
+/*
+ * Descriptors. Close-on-exec, mode 0600; -1 with errno. Interposers, and the program's sanitizer, believe
+ * in one table per process, and our numbers are none of theirs.
+ */
+int kbn_fd_open(const char *path, int flags);
+int kbn_fd_close(int fd);
+
+/* From the file's front, until `bytes` or its end: how many there were. */
+ssize_t kbn_fd_read(int fd, void *to, size_t bytes);
+
+/* Written, at most; once. */
+ssize_t kbn_fd_write(int fd, const void *data, size_t bytes);
+
+/* Shared, readable and writable, in place of what is at `at` unless that is NULL; NULL when refused. */
+void *kbn_fd_map(int fd, void *at, size_t bytes, size_t offset);
 
 /* Anonymous private memory, zeroed; `protection` as for mmap. NULL when none. */
 void *kbn_map_memory(size_t bytes, int protection);

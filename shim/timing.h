@@ -100,7 +100,7 @@ void kbn_drain_start(void);
 void kbn_drain_wake(void);
 
 /*
- * Exit: stop sampling, poll outstanding pairs and image copies until `deadline_ns`, stop the drain
+ * Exit: stop sampling, poll outstanding pairs until `deadline_ns`, stop the drain
  * thread without joining it unconditionally. Returns the number of pairs left unresolved.
  */
 uint32_t kbn_drain_finish(uint64_t deadline_ns);

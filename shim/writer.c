@@ -13,15 +13,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "filer.h"
 #include "files.h"
 #include "kbn_hash.h"
 #include "region.h"
+#include "sys.h"
 
 #define LOG_CAP       (64u << 20)
 #define LOG_RESERVE   4096u /* end of the log kept for the last notes and END */
 #define SKETCH_CAP    4096u
 #define SKETCH_HEADER 4096u /* a page, so that sketches are aligned to their size */
 #define RUN_DIR_MAX   800u
+#define CODE_PIECE    (1u << 20)
 
 static struct {
 	char run[KBN_PATH_ROOM], proc[KBN_PATH_ROOM];
@@ -263,20 +266,17 @@ static void append_locked(uint16_t kind, uint16_t flags, const struct iovec *iov
 
 int kbn_log_append(uint16_t kind, uint16_t flags, const struct iovec *iov, int n)
 {
-	size_t bytes = 0, total, room;
+	size_t bytes = 0, total;
 	bool fits = false;
 
 	for (int i = 0; i < n; i++)
 		bytes += iov[i].iov_len;
-	total = sizeof(struct kbn_rec) + bytes;
-	if (w.log.base && bytes < LOG_CAP && kbn_region_lock(&w.log)) {
-		room = is_last_word(kind, iov, n) ? 0 : LOG_RESERVE;
-		total = (total + 7) & ~(size_t)7;
-		fits = w.log.used + total + room <= w.log.reserved &&
-		       kbn_region_reach(&w.log, w.log.used + total);
-		if (fits)
-			append_locked(kind, flags, iov, n, bytes);
+	total = (sizeof(struct kbn_rec) + bytes + 7) & ~(size_t)7;
+	if (w.log.base && bytes < LOG_CAP &&
+	    kbn_region_lock(&w.log, total, is_last_word(kind, iov, n) ? 0 : LOG_RESERVE)) {
+		append_locked(kind, flags, iov, n, bytes);
 		kbn_region_unlock(&w.log);
+		fits = true;
 	}
 	if (!fits && w.slots.base)
 		__atomic_fetch_add(&kbn_writer_header()->log_dropped, 1, __ATOMIC_RELAXED);
@@ -320,17 +320,19 @@ void kbn_writer_seal(enum kbn_state how, const struct kbn_rec_end *end)
 /* ------------------------------------------------------------------------- slots and sketches */
 
 /* One more unit of a region; its index from *count, which is raised. NULL when it does not fit. */
-static void *unit_new(struct kbn_region *r, uint64_t *count, uint64_t cap, size_t header,
-		      size_t unit, uint32_t *index)
+static void *unit_new(struct kbn_region *r, uint64_t *count, uint64_t cap, size_t unit,
+		      uint32_t *index)
 {
 	void *at = NULL;
 	uint64_t i;
 
-	if (!r->base || !kbn_region_lock(r))
+	if (!r->base || __atomic_load_n(count, __ATOMIC_RELAXED) >= cap ||
+	    !kbn_region_lock(r, unit, 0))
 		return NULL;
 	i = *count;
-	if (i < cap && kbn_region_reach(r, header + (size_t)(i + 1) * unit)) {
-		at = r->base + header + (size_t)i * unit;
+	if (i < cap) {
+		at = r->base + r->used;
+		r->used += unit;
 		*index = (uint32_t)i;
 		__atomic_store_n(count, i + 1, __ATOMIC_RELEASE);
 	}
@@ -346,7 +348,7 @@ struct kbn_slot *kbn_slot_new(bool reserve, uint32_t *index)
 
 	if (!h)
 		return NULL;
-	slot = unit_new(&w.slots, &h->slots, cap, KBN_SLOTS_HEADER_BYTES, sizeof(*slot), index);
+	slot = unit_new(&w.slots, &h->slots, cap, sizeof(*slot), index);
 	if (!slot && !atomic_exchange(&w.told_slots, true))
 		kbn_log_note(KBN_NOTE_SLOTS_FULL, (int64_t)h->slots, NULL);
 	return slot;
@@ -359,8 +361,7 @@ struct kbn_sketch *kbn_sketch_new(uint32_t *index)
 
 	if (!h)
 		return NULL;
-	sketch = unit_new(&w.sketch, &h->sketches, SKETCH_CAP, SKETCH_HEADER, sizeof(*sketch),
-			  index);
+	sketch = unit_new(&w.sketch, &h->sketches, SKETCH_CAP, sizeof(*sketch), index);
 	if (!sketch && !atomic_exchange(&w.told_sketch, true))
 		kbn_log_note(KBN_NOTE_SKETCH_FULL, (int64_t)h->sketches, NULL);
 	return sketch;
@@ -374,25 +375,30 @@ struct kbn_sketch *kbn_sketch_at(uint32_t index)
 /* -------------------------------------------------------------------------------- code store */
 
 /*
- * Mapped and closed before a byte is copied, like the log: the program may close every descriptor
- * and open its own under the same number while megabytes are on their way, and they would go there.
+ * Mapped and closed before a byte is copied, like the log. Where the descriptor is one of the program's
+ * table the program may close it and open its own under the same number while megabytes are on their
+ * way, and they would go there.
  */
 static int code_write(const char *path, const void *data, size_t bytes)
 {
-	void *at = MAP_FAILED;
+	void *at = NULL;
 	int fd = kbn_file_open(path, O_RDWR | O_CREAT | O_EXCL);
 
 	if (fd < 0)
 		return -1;
 	if (kbn_file_extend(fd, 0, bytes) == 0)
-		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (close(fd) < 0 && at != MAP_FAILED) { /* where quota errors show late (NFS) */
+		at = kbn_fd_map(fd, NULL, bytes, 0);
+	if (kbn_fd_close(fd) < 0 && at) { /* where quota errors show late (NFS) */
 		munmap(at, bytes);
-		at = MAP_FAILED;
+		at = NULL;
 	}
-	if (at == MAP_FAILED)
+	if (!at)
 		return -1;
-	memcpy(at, data, bytes);
+	for (size_t done = 0, n; done < bytes; done += n) {
+		n = bytes - done < CODE_PIECE ? bytes - done : CODE_PIECE;
+		memcpy((char *)at + done, (const char *)data + done, n);
+		kbn_filer_yield(); /* a launch may be waiting for a file to grow */
+	}
 	munmap(at, bytes);
 	return 0;
 }

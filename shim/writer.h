@@ -3,8 +3,9 @@
  * slots and sketches, stores code images. Owns no policy. Nothing here calls the driver.
  *
  * Every chunk is allocated on disk (fallocate) before it is mapped, so that a full disk is a
- * counted loss and never SIGBUS. File descriptors are closed after mapping; growing reopens by
- * path (or /proc-free openat on a kept O_PATH directory is NOT used: daemons close descriptors).
+ * counted loss and never SIGBUS. File descriptors are closed after mapping; growing reopens by path.
+ * What is said to append or to make a slot has files grow on the thread of filer.h; the rest is called
+ * there.
  */
 #ifndef KBN_SHIM_WRITER_H
 #define KBN_SHIM_WRITER_H
