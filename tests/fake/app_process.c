@@ -368,10 +368,8 @@ static void use_stderr(bool early)
 	char back[256] = "";
 	int fd;
 
-	if (!early) {
+	if (!early)
 		start();
-		usleep(200000); /* a file that is being stored may hold number 2 for a moment */
-	}
 	close(2);
 	fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (early)

@@ -5,6 +5,7 @@
  */
 #include "kbn_test.h"
 
+#include "filer.h"
 #include "image.h"
 #include "image_scan.h"
 #include "kbn_hash.h"
@@ -413,9 +414,7 @@ static void test_capture_cubin(void **state)
 	assert_int_equal(l.pairs[0], 7);
 	assert_int_equal(l.pairs[1], 4);
 	assert_int_equal(l.pairs[3], 0xffffffffu);
-	assert_int_equal(l.stored.image, 0);
-	assert_int_equal(kbn_image_store_queued(0), 1); /* no time: still queued */
-	assert_int_equal(kbn_image_store_queued(UINT64_MAX), 0);
+	assert_int_equal(kbn_image_finish(UINT64_MAX), 0);
 	l = logged(id);
 	assert_stored(&l, m.bytes, m.n);
 }
@@ -440,7 +439,7 @@ static void test_capture_fatbin_keeps_the_choice(void **state)
 	memcpy(wrapper, head, sizeof(head));
 	wrapper[1] = m.bytes;
 	id = kbn_image_capture(&s, sms, 3);
-	assert_int_equal(kbn_image_store_queued(UINT64_MAX), 0);
+	assert_int_equal(kbn_image_finish(UINT64_MAX), 0);
 	l = logged(id);
 	assert_int_equal(l.image.kind, KBN_KIND_FATBIN);
 	assert_int_equal(l.image.origin, KBN_ORIGIN_MODULE);
@@ -471,7 +470,7 @@ static void test_capture_fatbin_ptx_is_jit(void **state)
 	l = logged(kbn_image_capture(&s, (const int[]){75}, 1));
 	assert_int_equal(l.stored.stored_bytes, 0);
 	assert_true(l.stored.why_bytes > 0);
-	kbn_image_store_queued(UINT64_MAX);
+	kbn_image_finish(UINT64_MAX);
 }
 
 static void test_capture_linked_containers(void **state)
@@ -494,7 +493,7 @@ static void test_capture_linked_containers(void **state)
 	container_begin(&two);
 	entry(&two, C, 90, 0, 'c');
 	id = kbn_image_capture(&s, sms, 1);
-	kbn_image_store_queued(UINT64_MAX);
+	kbn_image_finish(UINT64_MAX);
 	container_begin(&kept);
 	entry(&kept, C, 90, 0, 'c');
 	l = logged(id);
@@ -519,7 +518,7 @@ static void test_capture_file(void **state)
 	fwrite(text, 1, strlen(text), f);
 	fclose(f);
 	id = kbn_image_capture(&s, sms, 1);
-	kbn_image_store_queued(UINT64_MAX);
+	kbn_image_finish(UINT64_MAX);
 	l = logged(id);
 	assert_string_equal(l.path, path);
 	assert_int_equal(l.image.kind, KBN_KIND_PTX);
@@ -556,12 +555,34 @@ static void test_capture_survives_faults(void **state)
 	assert_true(l.stored.why_bytes > 0);
 	setenv("KBN_FAULT", "write:1+", 1);
 	id = kbn_image_capture(&s, sms, 1);
-	assert_int_equal(kbn_image_store_queued(UINT64_MAX), 0);
+	assert_int_equal(kbn_image_finish(UINT64_MAX), 0);
 	l = logged(id);
 	assert_true(l.stored.why_bytes > 0);
 	assert_int_equal(l.stored.stored_bytes, 0);
 	s.data = "no image at all";
 	assert_true(kbn_image_capture(&s, sms, 1) > 0);
+}
+
+/* Where no thread could be made the end of the recording stores what is queued. */
+static void test_stores_without_a_thread(void **state)
+{
+	static const int sms[] = {90};
+	struct made m;
+	struct kbn_image_source s = {.data = m.bytes, .origin = KBN_ORIGIN_MODULE};
+	struct logged l;
+	uint32_t id;
+
+	(void)state;
+	cubin(&m, 90, true, 150);
+	setenv("KBN_FAULT", "alloc:2", 1); /* the copy, the thread */
+	id = kbn_image_capture(&s, sms, 1);
+	assert_false(kbn_filer_wake());
+	l = logged(id);
+	assert_int_equal(l.stored.image, 0);
+	assert_int_equal(kbn_image_finish(0), 1); /* no time */
+	assert_int_equal(kbn_image_finish(UINT64_MAX), 0);
+	l = logged(id);
+	assert_stored(&l, m.bytes, m.n);
 }
 
 int main(void)
@@ -581,6 +602,7 @@ int main(void)
 		CASE(test_capture_linked_containers),
 		CASE(test_capture_file),
 		CASE(test_capture_survives_faults),
+		CASE(test_stores_without_a_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
