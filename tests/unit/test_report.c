@@ -213,6 +213,33 @@ static const char *note_text(const struct report *r, const char *id)
 	return "";
 }
 
+/* What every program of the CUDA runtime asks for is nothing to tell; anything else is. */
+static void private_tables(void **state)
+{
+	struct session_note said[] = {
+		{.note = KBN_NOTE_EXPORT_TABLE, .text = "6bd5fb6c-5bf4-e74a-8987-d93912fd9df9"},
+		{.note = KBN_NOTE_EXPORT_TABLE, .text = "6bd5fb6c-5bf4-e74a-8987-d93912fd9dff"},
+	};
+	struct session_note *kept;
+	struct fixture_report f;
+	size_t n;
+
+	(void)state;
+	fixture_report_open(&f);
+	kept = f.session.notes;
+	n = f.session.notes_n;
+	f.session.notes = said;
+	f.session.notes_n = 1;
+	fixture_report_build(&f, NULL);
+	assert_false(has(f.report.notes, f.report.notes_n, "KBN-N005"));
+	f.session.notes_n = 2;
+	fixture_report_build(&f, NULL);
+	assert_non_null(strstr(note_text(&f.report, "KBN-N005"), "fd9dff"));
+	f.session.notes = kept;
+	f.session.notes_n = n;
+	fixture_report_close(&f);
+}
+
 /* Nothing to show has a reason, and it is the true one. */
 static void nothing_to_show(void **state)
 {
@@ -363,6 +390,7 @@ int main(void)
 		cmocka_unit_test(notes),
 		cmocka_unit_test(totals),
 		cmocka_unit_test(mostly_idle),
+		cmocka_unit_test(private_tables),
 		cmocka_unit_test(nothing_to_show),
 		cmocka_unit_test(shapes_are_told_apart),
 		cmocka_unit_test(code_that_is_missing),
