@@ -1,0 +1,169 @@
+/*
+ * sass.c - see sass.h. Input: the rows of sass_table.h. Output: operands and modifiers as the row of the
+ * instruction lists them; bits that no row explains are kept apart.
+ */
+#include "sass.h"
+
+#include <string.h>
+
+#include "sass_table.h"
+
+bool sass_has(int sm)
+{
+	return sass_table(sm) != NULL;
+}
+
+struct sass_control sass_control(struct sass_word w)
+{
+	return (struct sass_control){
+		.stall = (uint8_t)sass_bits(w, 105, 4),
+		.yield = !sass_bits(w, 109, 1),
+		.write_barrier = (uint8_t)sass_bits(w, 110, 3),
+		.read_barrier = (uint8_t)sass_bits(w, 113, 3),
+		.wait = (uint8_t)sass_bits(w, 116, 6),
+		.reuse = (uint8_t)sass_bits(w, 122, 3),
+	};
+}
+
+const char *sass_op(const struct sass_insn *insn)
+{
+	return insn->row ? insn->row->name : "";
+}
+
+static bool matches(const struct sass_row *r, struct sass_word w)
+{
+	if ((w.lo & r->mask.lo) != r->value.lo || (w.hi & r->mask.hi) != r->value.hi)
+		return false;
+	for (unsigned i = 0; i < r->unlike_n; i++)
+		if (sass_bits(w, r->unlike[i].at, r->unlike[i].width) == r->unlike[i].value)
+			return false;
+	return true;
+}
+
+static int64_t sign_extend(uint64_t v, unsigned width)
+{
+	const uint64_t sign = UINT64_C(1) << (width - 1);
+
+	return (int64_t)((v ^ sign) - sign);
+}
+
+/* Displacement from the end of the instruction; from sm_90 on it has a low byte of its own. */
+static int64_t target_of(const struct sass_table *t, const struct sass_item *item, const struct sass_insn *insn)
+{
+	int64_t d = sign_extend(sass_bits(insn->word, item->at[0], item->width), item->width);
+
+	if (t->sm >= 90 && item->width == 48)
+		d = d * 256 + (int64_t)sass_bits(insn->word, 16, 8);
+	return (int64_t)insn->address + SASS_BYTES + d * 4;
+}
+
+static const uint8_t operand_kinds[] = {
+	[SASS_ITEM_CHOICE] = SASS_CHOICE,	[SASS_ITEM_REG] = SASS_REG,
+	[SASS_ITEM_UREG] = SASS_UREG,		[SASS_ITEM_PRED] = SASS_PRED,
+	[SASS_ITEM_UPRED] = SASS_UPRED,		[SASS_ITEM_BARRIER] = SASS_BARRIER,
+	[SASS_ITEM_SCOREBOARD] = SASS_SCOREBOARD, [SASS_ITEM_HEX] = SASS_IMMEDIATE,
+	[SASS_ITEM_SIGNED] = SASS_IMMEDIATE,	[SASS_ITEM_DECIMAL] = SASS_IMMEDIATE,
+	[SASS_ITEM_F32] = SASS_FLOAT,		[SASS_ITEM_F64] = SASS_FLOAT,
+	[SASS_ITEM_F16] = SASS_FLOAT,		[SASS_ITEM_TARGET] = SASS_TARGET,
+	[SASS_ITEM_SPECIAL] = SASS_SPECIAL,
+};
+
+static void add_operand(const struct sass_table *t, struct sass_insn *insn, const struct sass_item *item,
+			const struct sass_operand_row *o, uint8_t index, uint8_t flags)
+{
+	const struct sass_word w = insn->word;
+	struct sass_operand *out;
+	uint64_t v = sass_item_value(item, w);
+
+	if (insn->operands_n == SASS_OPERANDS)
+		return;
+	out = &insn->operands[insn->operands_n++];
+	*out = (struct sass_operand){.kind = operand_kinds[item->kind], .flags = flags, .index = index,
+				     .regs = item->regs};
+	if (sass_bit(w, item->minus) || sass_bit(w, o->minus))
+		out->flags |= SASS_NEG;
+	if (sass_bit(w, item->bars) || sass_bit(w, o->bars))
+		out->flags |= SASS_ABS;
+	if (sass_bit(w, item->tilde) || sass_bit(w, item->inverse) || sass_bit(w, o->tilde) ||
+	    sass_bit(w, o->inverse))
+		out->flags |= SASS_NOT;
+	if (sass_bit(w, item->reuse) || sass_bit(w, o->reuse))
+		out->flags |= SASS_REUSE;
+	if (item->kind == SASS_ITEM_UREG && item->width == 6 && v == 63)
+		v = SASS_RZ;
+	if (item->kind == SASS_ITEM_TARGET)
+		out->value = target_of(t, item, insn);
+	else if (item->kind == SASS_ITEM_SIGNED)
+		out->value = sign_extend(v, item->width + item->shift);
+	else
+		out->value = (int64_t)v;
+	out->reg = (uint16_t)v;
+}
+
+/* False when a choice has no such value. */
+static bool read_operands(const struct sass_table *t, struct sass_insn *insn)
+{
+	const struct sass_row *row = insn->row;
+	bool good = true;
+
+	for (unsigned i = 0; i < row->mods_n; i++) {
+		const struct sass_item *item = &t->items[row->mods_first + i];
+
+		if (item->kind == SASS_ITEM_CHOICE &&
+		    !item->choice->texts[sass_item_value(item, insn->word)])
+			good = false;
+	}
+	for (unsigned i = 0; i < row->operands_n; i++) {
+		const struct sass_operand_row *o = &t->operands[row->operands_first + i];
+		uint8_t flags = o->is_dest ? SASS_DEST : 0;
+		bool is_bank = false;
+
+		for (unsigned k = 0; k < o->n; k++) {
+			const struct sass_item *item = &t->items[o->first + k];
+
+			if (item->kind == SASS_ITEM_TEXT && item->text[0] == 'c')
+				is_bank = true;
+			else if (item->kind == SASS_ITEM_OPEN)
+				flags |= is_bank ? SASS_IN_BANK : SASS_IN_ADDRESS;
+			else if (item->kind == SASS_ITEM_CHOICE &&
+				 !item->choice->texts[sass_item_value(item, insn->word)])
+				good = false;
+			if (item->kind < sizeof(operand_kinds) &&
+			    (item->kind == SASS_ITEM_CHOICE || item->kind >= SASS_ITEM_REG))
+				add_operand(t, insn, item, o, (uint8_t)i, flags);
+		}
+	}
+	return good;
+}
+
+bool sass_decode(int sm, struct sass_word w, uint64_t address, struct sass_insn *insn)
+{
+	const struct sass_table *t = sass_table(sm);
+	const uint16_t *rows;
+	bool good;
+
+	memset(insn, 0, offsetof(struct sass_insn, operands));
+	insn->word = w;
+	insn->address = address;
+	insn->control = sass_control(w);
+	insn->guard = (uint8_t)sass_bits(w, 12, 3);
+	insn->guard_not = sass_bits(w, 15, 1);
+	insn->unclaimed = w;
+	if (!t)
+		return false;
+	rows = t->by_opcode[(w.lo & 0xfff) | (w.hi >> 27 & 1) << 12];
+	for (unsigned i = 0; i < rows[1] && !insn->row; i++) {
+		const struct sass_row *r = &t->rows[t->order[rows[0] + i]];
+
+		if (matches(r, w))
+			insn->row = r;
+	}
+	if (!insn->row)
+		return false;
+	insn->guard_uniform = insn->row->guard_is_uniform;
+	insn->unclaimed.lo = w.lo & ~insn->row->claimed.lo;
+	insn->unclaimed.hi = w.hi & ~insn->row->claimed.hi;
+	good = read_operands(t, insn);
+	insn->is_decoded = good && !insn->unclaimed.lo && !insn->unclaimed.hi;
+	return insn->is_decoded;
+}

@@ -1,0 +1,312 @@
+/*
+ * sass_text.c - see sass_text.h. Walks the items of the instruction's row in order; knows nothing of any
+ * operation.
+ */
+#include "sass_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sass_table.h"
+
+struct out {
+	char *at;
+	size_t n;
+};
+
+static void put(struct out *o, const char *s, size_t n)
+{
+	if (n > SASS_TEXT_MAX - 1 - o->n)
+		n = SASS_TEXT_MAX - 1 - o->n;
+	memcpy(o->at + o->n, s, n);
+	o->n += n;
+}
+
+static void put_text(struct out *o, const char *s)
+{
+	put(o, s, strlen(s));
+}
+
+static void put_unsigned(struct out *o, uint64_t v, unsigned base)
+{
+	char digits[24];
+	size_t n = sizeof(digits);
+
+	do {
+		digits[--n] = "0123456789abcdef"[v % base];
+		v /= base;
+	} while (v);
+	put(o, digits + n, sizeof(digits) - n);
+}
+
+static void put_hex(struct out *o, uint64_t v)
+{
+	put(o, "0x", 2);
+	put_unsigned(o, v, 16);
+}
+
+static void put_register(struct out *o, const char *name, uint64_t v, uint64_t none, const char *zero)
+{
+	put_text(o, name);
+	if (v == none)
+		put_text(o, zero);
+	else
+		put_unsigned(o, v, 10);
+}
+
+static void put_float(struct out *o, double v, bool is_negative)
+{
+	char text[40];
+
+	if (isnan(v))
+		put_text(o, is_negative ? "-QNAN" : "+QNAN");
+	else if (isinf(v))
+		put_text(o, is_negative ? "-INF" : "+INF");
+	else
+		put(o, text, (size_t)snprintf(text, sizeof(text), "%.20g", v));
+}
+
+static double half_value(unsigned h)
+{
+	const int exponent = (int)(h >> 10 & 31);
+	const double mantissa = h & 1023;
+	double v;
+
+	if (exponent == 31)
+		v = mantissa != 0 ? (double)NAN : (double)INFINITY;
+	else
+		v = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+	return h & 0x8000 ? -v : v;
+}
+
+static void put_number(struct out *o, const struct sass_item *item, uint64_t v)
+{
+	uint32_t word = (uint32_t)v;
+	uint64_t wide = v << 32;
+	float single;
+	double d;
+
+	switch (item->kind) {
+	case SASS_ITEM_F32:
+		memcpy(&single, &word, 4);
+		put_float(o, (double)single, word >> 31);
+		break;
+	case SASS_ITEM_F64:
+		memcpy(&d, &wide, 8);
+		put_float(o, d, word >> 31);
+		break;
+	default:
+		put_float(o, half_value(word & 0xffff), word >> 15 & 1);
+		put_text(o, ", ");
+		put_float(o, half_value(word >> 16), word >> 31);
+		break;
+	}
+}
+
+static void put_signed(struct out *o, uint64_t v, unsigned width)
+{
+	const uint64_t sign = UINT64_C(1) << (width - 1);
+
+	if (v & sign) {
+		put(o, "-", 1);
+		v = (~v + 1) & ((sign << 1) - 1);
+	}
+	put_hex(o, v);
+}
+
+static const char *special_name(unsigned index);
+
+static void put_item(const struct sass_insn *insn, const struct sass_item *item, struct out *o)
+{
+	const struct sass_word w = insn->word;
+	const uint64_t v = item->width || item->scattered ? sass_item_value(item, w) : 0;
+	const char *text;
+
+	if (sass_bit(w, item->inverse))
+		put(o, "!", 1);
+	if (sass_bit(w, item->minus))
+		put(o, "-", 1);
+	if (sass_bit(w, item->tilde))
+		put(o, "~", 1);
+	if (sass_bit(w, item->bars))
+		put(o, "|", 1);
+	switch (item->kind) {
+	case SASS_ITEM_TEXT: put(o, item->text, item->text_n); break;
+	case SASS_ITEM_FLAG:
+		if ((v != 0) != item->when_clear)
+			put(o, item->text, item->text_n);
+		break;
+	case SASS_ITEM_CHOICE:
+		text = item->choice->texts[v];
+		put_text(o, text ? text : ".?");
+		break;
+	case SASS_ITEM_REG: put_register(o, "R", v, 255, "Z"); break;
+	case SASS_ITEM_UREG: put_register(o, "UR", v, item->width == 6 ? 63 : 255, "Z"); break;
+	case SASS_ITEM_PRED: put_register(o, "P", v, 7, "T"); break;
+	case SASS_ITEM_UPRED: put_register(o, "UP", v, 7, "T"); break;
+	case SASS_ITEM_BARRIER: put_register(o, "B", v, 99, ""); break;
+	case SASS_ITEM_SCOREBOARD: put_register(o, "SB", v, 99, ""); break;
+	case SASS_ITEM_HEX: put_hex(o, v); break;
+	case SASS_ITEM_SIGNED: put_signed(o, v, item->width + item->shift); break;
+	case SASS_ITEM_DECIMAL: put_unsigned(o, v, 10); break;
+	case SASS_ITEM_TARGET:
+		for (unsigned i = 0; i < insn->operands_n; i++)
+			if (insn->operands[i].kind == SASS_TARGET)
+				put_hex(o, (uint64_t)insn->operands[i].value);
+		break;
+	case SASS_ITEM_SPECIAL: put_text(o, special_name((unsigned)v)); break;
+	case SASS_ITEM_F32:
+	case SASS_ITEM_F64:
+	case SASS_ITEM_F16: put_number(o, item, v); break;
+	default: break;
+	}
+	if (sass_bit(w, item->bars))
+		put(o, "|", 1);
+	if (sass_bit(w, item->reuse))
+		put(o, ".reuse", 6);
+}
+
+/* Says nothing: RZ, PT without a !, 0, no text. */
+static bool is_nothing(const struct sass_item *item, struct sass_word w)
+{
+	const uint64_t v = item->width || item->scattered ? sass_item_value(item, w) : 0;
+
+	switch (item->kind) {
+	case SASS_ITEM_REG: return v == 255;
+	case SASS_ITEM_UREG: return v == (item->width == 6 ? 63u : 255u);
+	case SASS_ITEM_PRED:
+	case SASS_ITEM_UPRED: return v == 7 && !sass_bit(w, item->inverse);
+	case SASS_ITEM_CHOICE: return !item->choice->texts[v] || !*item->choice->texts[v];
+	case SASS_ITEM_HEX:
+	case SASS_ITEM_SIGNED:
+	case SASS_ITEM_DECIMAL: return v == 0;
+	case SASS_ITEM_FLAG: return (v != 0) == item->when_clear;
+	default: return false;
+	}
+}
+
+/* The terms between [ and ], from item k on; gives the item of the ]. */
+static unsigned put_address(const struct sass_insn *insn, const struct sass_item *items, unsigned k,
+			    unsigned n, struct out *o)
+{
+	const unsigned first = k;
+	bool any = false;
+	unsigned end = k, term = k;
+
+	while (end < n && items[end].kind != SASS_ITEM_CLOSE)
+		end++;
+	put(o, "[", 1);
+	for (k = first; k <= end; k++) {
+		if (k < end && items[k].kind != SASS_ITEM_PLUS)
+			continue;
+		if (!is_nothing(&items[term], insn->word)) {
+			if (any)
+				put(o, "+", 1);
+			for (unsigned i = term; i < k; i++)
+				put_item(insn, &items[i], o);
+			any = true;
+		}
+		term = k + 1;
+	}
+	for (unsigned i = first; !any && i < end && items[i].kind != SASS_ITEM_PLUS; i++)
+		put_item(insn, &items[i], o);
+	put(o, "]", 1);
+	return end;
+}
+
+static void put_operand(const struct sass_table *t, const struct sass_insn *insn,
+			const struct sass_operand_row *r, struct out *o)
+{
+	const struct sass_item *items = &t->items[r->first];
+	const struct sass_word w = insn->word;
+
+	if (sass_bit(w, r->inverse))
+		put(o, "!", 1);
+	if (sass_bit(w, r->minus))
+		put(o, "-", 1);
+	if (sass_bit(w, r->tilde))
+		put(o, "~", 1);
+	if (sass_bit(w, r->bars))
+		put(o, "|", 1);
+	for (unsigned k = 0; k < r->n; k++) {
+		if (items[k].kind == SASS_ITEM_OPEN)
+			k = put_address(insn, items, k + 1, r->n, o);
+		else
+			put_item(insn, &items[k], o);
+	}
+	if (sass_bit(w, r->bars))
+		put(o, "|", 1);
+	if (sass_bit(w, r->reuse))
+		put(o, ".reuse", 6);
+}
+
+static void put_mnemonic(const struct sass_table *t, const struct sass_insn *insn, struct out *o)
+{
+	put_text(o, insn->row->name);
+	for (unsigned i = 0; i < insn->row->mods_n; i++)
+		put_item(insn, &t->items[insn->row->mods_first + i], o);
+}
+
+static size_t finish(struct out *o)
+{
+	o->at[o->n] = '\0';
+	return o->n;
+}
+
+size_t sass_mnemonic(int sm, const struct sass_insn *insn, char out[SASS_TEXT_MAX])
+{
+	const struct sass_table *t = sass_table(sm);
+	struct out o = {out, 0};
+
+	if (t && insn->row)
+		put_mnemonic(t, insn, &o);
+	else
+		put_text(&o, "UNKNOWN");
+	return finish(&o);
+}
+
+size_t sass_text(int sm, const struct sass_insn *insn, char out[SASS_TEXT_MAX])
+{
+	const struct sass_table *t = sass_table(sm);
+	struct out o = {out, 0};
+	bool any = false;
+
+	if (!t || !insn->row) {
+		put_text(&o, "UNKNOWN");
+		return finish(&o);
+	}
+	if (insn->guard != SASS_PT || insn->guard_not) {
+		put_text(&o, insn->guard_not ? "@!" : "@");
+		put_register(&o, insn->guard_uniform ? "UP" : "P", insn->guard, 7, "T");
+		put(&o, " ", 1);
+	}
+	put_mnemonic(t, insn, &o);
+	for (unsigned i = 0; i < insn->row->operands_n; i++) {
+		const struct sass_operand_row *r = &t->operands[insn->row->operands_first + i];
+
+		if (r->is_optional && is_nothing(&t->items[r->first], insn->word))
+			continue;
+		put_text(&o, any ? ", " : " ");
+		put_operand(t, insn, r, &o);
+		any = true;
+	}
+	return finish(&o);
+}
+
+static const char *special_name(unsigned index)
+{
+	static const char *const names[256] = {
+		[0] = "SR_LANEID",
+#define SPECIAL(i, name) [i] = name,
+#define CHOICE(...)
+#define INSN(...)
+#include "tables/sass_special.def"
+	};
+	static char other[16];
+
+	if (names[index & 255])
+		return names[index & 255];
+	snprintf(other, sizeof(other), "SR%u", index & 255);
+	return other;
+}
