@@ -21,6 +21,7 @@ int cmd_merge(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_occupancy(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
+int cmd_sass(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 
 /* Fill *e for a name that is no device; a similar one is suggested. Returns -1. */

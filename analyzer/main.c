@@ -26,6 +26,8 @@ static const struct command {
 	 "how many blocks an SM holds, and what limits it"},
 	{"calibrate", cmd_calibrate, "[--json] [-o FILE]",
 	 "measure this machine once: event bias, bandwidth, rates"},
+	{"sass", cmd_sass, "FILE [options]",
+	 "machine code with control codes, blocks and loops, of any CUDA file"},
 	{"schema", cmd_schema, "[FORMAT]", "the JSON Schema of every output format"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))

@@ -1,0 +1,488 @@
+/*
+ * cfg.c - see cfg.h. Blocks begin at the function's start, behind what ends a block, and where branches
+ * and calls lead. A call goes on behind itself; its target is an entry of its own. Dominators by the
+ * iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
+ */
+#include "cfg.h"
+
+#include <string.h>
+
+#include "arena.h"
+
+static const struct {
+	const char *op;
+	enum cfg_flow flow;
+} flows[] = {
+	{"BRA", CFG_BRANCH},    {"JMP", CFG_BRANCH},    {"BRX", CFG_INDIRECT},  {"BRXU", CFG_INDIRECT},
+	{"JMX", CFG_INDIRECT},  {"JMXU", CFG_INDIRECT}, {"CALL", CFG_CALL},     {"RET", CFG_RETURN},
+	{"EXIT", CFG_EXIT},     {"KILL", CFG_EXIT},     {"RTT", CFG_RETURN},
+};
+
+enum cfg_flow cfg_flow(const struct sass_insn *insn)
+{
+	const char *op = sass_op(insn);
+
+	if (!strchr("BJCREK", *op))
+		return CFG_NEXT;
+	for (size_t i = 0; i < sizeof(flows) / sizeof(*flows); i++)
+		if (!strcmp(op, flows[i].op))
+			return flows[i].flow;
+	return CFG_NEXT;
+}
+
+bool cfg_is_conditional(const struct sass_insn *insn)
+{
+	if (insn->guard != SASS_PT || insn->guard_not)
+		return true;
+	for (unsigned i = 0; i < insn->operands_n; i++) {
+		const struct sass_operand *o = &insn->operands[i];
+
+		if ((o->kind == SASS_PRED || o->kind == SASS_UPRED) &&
+		    (o->reg != SASS_PT || o->flags & SASS_NOT))
+			return true;
+		if (o->kind == SASS_UREG && cfg_flow(insn) == CFG_BRANCH)
+			return true; /* a mask of lanes: .DIV, .CONV, .U */
+	}
+	return false;
+}
+
+int64_t cfg_target(const struct sass_insn *insn)
+{
+	for (unsigned i = 0; i < insn->operands_n; i++)
+		if (insn->operands[i].kind == SASS_TARGET)
+			return insn->operands[i].value;
+	return -1;
+}
+
+/* ------------------------------------------------------------------------------------ the build */
+
+struct build {
+	struct cfg *g;
+	struct arena *arena;
+	const struct cubin_branch *branches;
+	size_t branches_n;
+	bool *leader; /* of each instruction */
+	bool *entry;
+	uint32_t *order, *number; /* blocks in reverse postorder, and each one's place in it */
+	uint32_t order_n;
+	bool no_memory;
+};
+
+static void *take(struct build *b, size_t n, size_t bytes)
+{
+	void *p = arena_array(b->arena, n, bytes);
+
+	if (!p)
+		b->no_memory = true;
+	return p;
+}
+
+/* Instruction at an offset, CFG_NONE when it is none of this code. */
+static uint32_t insn_at(const struct cfg *g, int64_t offset)
+{
+	if (offset < 0 || offset % SASS_BYTES || offset / SASS_BYTES >= g->insns_n)
+		return CFG_NONE;
+	return (uint32_t)(offset / SASS_BYTES);
+}
+
+static const struct cubin_branch *branch_of(const struct build *b, const struct sass_insn *insn)
+{
+	for (size_t i = 0; i < b->branches_n; i++)
+		if (b->branches[i].offset == insn->address)
+			return &b->branches[i];
+	return NULL;
+}
+
+static void decode(struct build *b, struct buf code)
+{
+	struct cfg *g = b->g;
+	struct sass_insn *insns = take(b, g->insns_n, sizeof(*insns));
+
+	g->insns = insns;
+	for (uint32_t i = 0; insns && i < g->insns_n; i++)
+		g->undecoded += !sass_decode(g->sm, sass_load(code.data + (size_t)i * SASS_BYTES),
+					     (uint64_t)i * SASS_BYTES, &insns[i]);
+}
+
+static void mark(struct build *b, int64_t target, bool is_call)
+{
+	const uint32_t i = insn_at(b->g, target);
+
+	if (i == CFG_NONE) {
+		b->g->is_complete = b->g->is_complete && is_call; /* another function's */
+		return;
+	}
+	b->leader[i] = true;
+	b->entry[i] |= is_call;
+}
+
+static void find_leaders(struct build *b)
+{
+	struct cfg *g = b->g;
+
+	b->leader = take(b, g->insns_n + 1, sizeof(*b->leader));
+	b->entry = take(b, g->insns_n + 1, sizeof(*b->entry));
+	if (b->no_memory)
+		return;
+	b->leader[0] = b->entry[0] = true;
+	for (uint32_t i = 0; i < g->insns_n; i++) {
+		const struct sass_insn *insn = &g->insns[i];
+		const enum cfg_flow flow = cfg_flow(insn);
+		const struct cubin_branch *t;
+
+		if (flow == CFG_NEXT)
+			continue;
+		if (flow == CFG_BRANCH)
+			mark(b, cfg_target(insn), false);
+		if (flow == CFG_CALL) {
+			g->calls_n++;
+			if (cfg_target(insn) >= 0)
+				mark(b, cfg_target(insn), true);
+			continue;
+		}
+		b->leader[i + 1] = true;
+		if (flow != CFG_INDIRECT)
+			continue;
+		t = branch_of(b, insn);
+		g->is_complete &= t != NULL;
+		for (size_t k = 0; t && k < t->targets_n; k++)
+			mark(b, (int64_t)t->targets[k], false);
+	}
+}
+
+static void make_blocks(struct build *b)
+{
+	struct cfg *g = b->g;
+	uint32_t n = 0, calls = 0;
+
+	for (uint32_t i = 0; i < g->insns_n; i++)
+		n += b->leader[i];
+	g->blocks = take(b, n, sizeof(*g->blocks));
+	g->block_of = take(b, g->insns_n, sizeof(*g->block_of));
+	g->calls = take(b, g->calls_n, sizeof(*g->calls));
+	if (b->no_memory)
+		return;
+	for (uint32_t i = 0; i < g->insns_n; i++) {
+		if (b->leader[i])
+			g->blocks[g->blocks_n++] = (struct cfg_block){.first = i, .idom = CFG_NONE,
+								      .loop = CFG_NONE, .is_entry = b->entry[i]};
+		g->blocks[g->blocks_n - 1].end = i + 1;
+		g->block_of[i] = g->blocks_n - 1;
+		if (cfg_flow(&g->insns[i]) == CFG_CALL)
+			g->calls[calls++] = (struct cfg_call){i, cfg_target(&g->insns[i])};
+	}
+}
+
+/* Calls `to` for each successor of a block; the order is that of the text, the branch first. */
+static void each_successor(const struct build *b, uint32_t block, void (*to)(void *, uint32_t, uint32_t),
+			   void *context)
+{
+	const struct cfg *g = b->g;
+	const struct cfg_block *from = &g->blocks[block];
+	const struct sass_insn *last = &g->insns[from->end - 1];
+	const enum cfg_flow flow = cfg_flow(last);
+	const struct cubin_branch *t = flow == CFG_INDIRECT ? branch_of(b, last) : NULL;
+	const uint32_t target = flow == CFG_BRANCH ? insn_at(g, cfg_target(last)) : CFG_NONE;
+
+	if (target != CFG_NONE)
+		to(context, block, g->block_of[target]);
+	for (size_t k = 0; t && k < t->targets_n; k++) {
+		const uint32_t i = insn_at(g, (int64_t)t->targets[k]);
+
+		if (i != CFG_NONE)
+			to(context, block, g->block_of[i]);
+	}
+	if (flow == CFG_NEXT || flow == CFG_CALL || cfg_is_conditional(last))
+		if (from->end < g->insns_n && g->block_of[from->end] != (target == CFG_NONE ? CFG_NONE : g->block_of[target]))
+			to(context, block, block + 1);
+}
+
+static void count_edge(void *context, uint32_t from, uint32_t to)
+{
+	struct cfg *g = context;
+
+	g->blocks[from].successors_n++;
+	g->blocks[to].predecessors_n++;
+}
+
+static void add_edge(void *context, uint32_t from, uint32_t to)
+{
+	struct cfg *g = context;
+	struct cfg_block *a = &g->blocks[from], *z = &g->blocks[to];
+
+	g->edges[a->successors + a->successors_n++] = to;
+	g->edges[z->predecessors + z->predecessors_n++] = from;
+}
+
+static void make_edges(struct build *b)
+{
+	struct cfg *g = b->g;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < g->blocks_n; i++)
+		each_successor(b, i, count_edge, g);
+	for (uint32_t i = 0; i < g->blocks_n; i++) {
+		struct cfg_block *block = &g->blocks[i];
+
+		block->successors = at;
+		at += block->successors_n;
+		block->predecessors = at;
+		at += block->predecessors_n;
+		block->successors_n = block->predecessors_n = 0;
+	}
+	g->edges = take(b, at, sizeof(*g->edges));
+	for (uint32_t i = 0; !b->no_memory && i < g->blocks_n; i++)
+		each_successor(b, i, add_edge, g);
+}
+
+/* ----------------------------------------------------------------------------------- dominators */
+
+/* Depth first without recursion; b->order ends as reverse postorder of what the entries reach. */
+static void number_blocks(struct build *b)
+{
+	struct cfg *g = b->g;
+	uint32_t *stack = take(b, g->blocks_n, sizeof(*stack));
+	uint32_t *done = take(b, g->blocks_n, sizeof(*done)); /* successors looked at */
+	uint32_t depth = 0, at = g->blocks_n;
+
+	b->order = take(b, g->blocks_n, sizeof(*b->order));
+	b->number = take(b, g->blocks_n, sizeof(*b->number));
+	if (b->no_memory)
+		return;
+	for (uint32_t root = g->blocks_n; root-- > 0;) {
+		if (!g->blocks[root].is_entry || g->blocks[root].is_reachable)
+			continue;
+		g->blocks[root].is_reachable = true;
+		stack[depth++] = root;
+		while (depth) {
+			const uint32_t block = stack[depth - 1];
+			const struct cfg_block *x = &g->blocks[block];
+			uint32_t next;
+
+			if (done[block] == x->successors_n) {
+				b->order[--at] = block;
+				depth--;
+				continue;
+			}
+			next = g->edges[x->successors + done[block]++];
+			if (!g->blocks[next].is_reachable) {
+				g->blocks[next].is_reachable = true;
+				stack[depth++] = next;
+			}
+		}
+	}
+	b->order_n = g->blocks_n - at;
+	memmove(b->order, b->order + at, b->order_n * sizeof(*b->order));
+	for (uint32_t i = 0; i < b->order_n; i++)
+		b->number[b->order[i]] = i;
+}
+
+/* Nearest block that dominates both, CFG_NONE = only the root above all entries. */
+static uint32_t common(const struct build *b, uint32_t x, uint32_t y)
+{
+	while (x != y && x != CFG_NONE && y != CFG_NONE) {
+		if (b->number[x] > b->number[y])
+			x = b->g->blocks[x].idom;
+		else
+			y = b->g->blocks[y].idom;
+	}
+	return x == y ? x : CFG_NONE;
+}
+
+static void find_dominators(struct build *b)
+{
+	struct cfg *g = b->g;
+	bool *known = take(b, g->blocks_n, sizeof(*known));
+	bool again = true;
+
+	for (uint32_t i = 0; known && i < g->blocks_n; i++)
+		known[i] = g->blocks[i].is_entry;
+	while (again && !b->no_memory) {
+		again = false;
+		for (uint32_t i = 0; i < b->order_n; i++) {
+			struct cfg_block *x = &g->blocks[b->order[i]];
+			uint32_t idom = CFG_NONE;
+			bool any = false;
+
+			if (x->is_entry)
+				continue;
+			for (uint32_t k = 0; k < x->predecessors_n; k++) {
+				const uint32_t p = g->edges[x->predecessors + k];
+
+				if (!g->blocks[p].is_reachable || !known[p])
+					continue;
+				idom = any ? common(b, idom, p) : p;
+				any = true;
+			}
+			again |= !known[b->order[i]] || x->idom != idom;
+			known[b->order[i]] = true;
+			x->idom = idom;
+		}
+	}
+}
+
+bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t z)
+{
+	while (z != a && z != CFG_NONE)
+		z = g->blocks[z].idom;
+	return z == a;
+}
+
+/* ---------------------------------------------------------------------------------------- loops */
+
+bool cfg_in_loop(const struct cfg *g, uint32_t block, uint32_t loop)
+{
+	uint32_t l = g->blocks[block].loop;
+
+	while (l != loop && l != CFG_NONE)
+		l = g->loops[l].parent;
+	return l == loop;
+}
+
+static bool is_back_edge(const struct cfg *g, uint32_t from, uint32_t to)
+{
+	return g->blocks[from].is_reachable && cfg_dominates(g, to, from);
+}
+
+static uint32_t outermost(const struct cfg *g, uint32_t block)
+{
+	uint32_t l = g->blocks[block].loop;
+
+	while (l != CFG_NONE && g->loops[l].parent != CFG_NONE)
+		l = g->loops[l].parent;
+	return l;
+}
+
+/*
+ * Headers in postorder: inner loops before the ones around them. What flows backwards into the header
+ * belongs to the loop; a block that has a loop already stands for the outermost one that it is in.
+ */
+static void fill_loop(struct build *b, uint32_t loop, uint32_t *stack)
+{
+	struct cfg *g = b->g;
+	struct cfg_loop *l = &g->loops[loop];
+	const struct cfg_block *h = &g->blocks[l->header];
+	uint32_t depth = 0;
+
+	g->blocks[l->header].loop = loop;
+	l->first = h->first;
+	for (uint32_t k = 0; k < h->predecessors_n; k++) {
+		const uint32_t p = g->edges[h->predecessors + k];
+
+		if (!is_back_edge(g, p, l->header))
+			continue;
+		if (g->blocks[p].end - 1 > l->last)
+			l->last = g->blocks[p].end - 1;
+		if (p != l->header)
+			stack[depth++] = p;
+	}
+	while (depth) {
+		uint32_t block = stack[--depth], inner = outermost(g, block);
+
+		if (inner == loop)
+			continue;
+		if (inner != CFG_NONE) {
+			g->loops[inner].parent = loop;
+			block = g->loops[inner].header;
+		} else {
+			g->blocks[block].loop = loop;
+		}
+		for (uint32_t k = 0; k < g->blocks[block].predecessors_n; k++) {
+			const uint32_t p = g->edges[g->blocks[block].predecessors + k];
+
+			if (g->blocks[p].is_reachable && outermost(g, p) != loop && cfg_dominates(g, l->header, p))
+				stack[depth++] = p;
+		}
+	}
+}
+
+static void describe_loops(struct cfg *g)
+{
+	for (uint32_t i = 0; i < g->loops_n; i++)
+		g->loops[i].is_innermost = true;
+	for (uint32_t i = 0; i < g->loops_n; i++) {
+		struct cfg_loop *l = &g->loops[i];
+
+		l->depth = 1;
+		for (uint32_t p = l->parent; p != CFG_NONE; p = g->loops[p].parent)
+			l->depth++;
+		if (l->parent != CFG_NONE)
+			g->loops[l->parent].is_innermost = false;
+	}
+	for (uint32_t i = 0; i < g->blocks_n; i++)
+		for (uint32_t l = g->blocks[i].loop; l != CFG_NONE; l = g->loops[l].parent) {
+			g->loops[l].blocks_n++;
+			if (g->blocks[i].first < g->loops[l].first)
+				g->loops[l].first = g->blocks[i].first;
+		}
+}
+
+static void find_loops(struct build *b)
+{
+	struct cfg *g = b->g;
+	uint32_t n = 0, room = 0, *stack;
+
+	for (uint32_t i = 0; i < b->order_n; i++) {
+		const struct cfg_block *x = &g->blocks[b->order[i]];
+		bool is_header = false;
+
+		room += x->predecessors_n + 1;
+		for (uint32_t k = 0; k < x->predecessors_n; k++) {
+			const uint32_t p = g->edges[x->predecessors + k];
+
+			if (is_back_edge(g, p, b->order[i]))
+				is_header = true;
+			else if (g->blocks[p].is_reachable && b->number[p] >= i)
+				g->is_irreducible = true;
+		}
+		n += is_header;
+	}
+	g->loops = take(b, n, sizeof(*g->loops));
+	stack = take(b, (size_t)room * 2 + 1, sizeof(*stack));
+	if (b->no_memory)
+		return;
+	for (uint32_t i = b->order_n; i-- > 0;) {
+		const struct cfg_block *x = &g->blocks[b->order[i]];
+		bool is_header = false;
+
+		for (uint32_t k = 0; k < x->predecessors_n; k++)
+			is_header |= is_back_edge(g, g->edges[x->predecessors + k], b->order[i]);
+		if (!is_header)
+			continue;
+		g->loops[g->loops_n++] = (struct cfg_loop){.header = b->order[i], .parent = CFG_NONE};
+		fill_loop(b, g->loops_n - 1, stack);
+	}
+	describe_loops(g);
+}
+
+int cfg_build(struct cfg *g, struct arena *arena, int sm, struct buf code, const struct cubin_branch *branches,
+	      size_t branches_n, struct err *e)
+{
+	struct build b = {.g = g, .arena = arena, .branches = branches, .branches_n = branches_n};
+
+	*g = (struct cfg){.sm = sm, .is_complete = true};
+	if (!sass_has(sm))
+		return err_set(e, ERR_VERSION, -1, "sm_%d: an architecture that is not known", sm);
+	if (code.bytes % SASS_BYTES)
+		return err_set(e, ERR_TRUNCATED, (int64_t)(code.bytes - code.bytes % SASS_BYTES),
+			       "code ends within an instruction");
+	if (code.bytes / SASS_BYTES > UINT32_MAX / 2)
+		return err_set(e, ERR_LIMIT, -1, "too much code");
+	g->insns_n = (uint32_t)(code.bytes / SASS_BYTES);
+	if (!g->insns_n)
+		return 0;
+	decode(&b, code);
+	if (!b.no_memory)
+		find_leaders(&b);
+	if (!b.no_memory)
+		make_blocks(&b);
+	if (!b.no_memory)
+		make_edges(&b);
+	if (!b.no_memory)
+		number_blocks(&b);
+	if (!b.no_memory)
+		find_dominators(&b);
+	if (!b.no_memory)
+		find_loops(&b);
+	return b.no_memory ? err_set(e, ERR_MEMORY, -1, "no memory") : 0;
+}

@@ -1,0 +1,445 @@
+/*
+ * cmd_sass.c - `kbn sass`: the machine code in a file, with control codes, blocks and loops. One image,
+ * one function at a time: the size of the file does not matter. Exit status 1 when the file is damaged
+ * or is of no kind that holds device code; what could be read is printed all the same.
+ */
+#include "cmd.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch.h"
+#include "arena.h"
+#include "cfg.h"
+#include "cubin.h"
+#include "demangle.h"
+#include "image_file.h"
+#include "kbn_hash.h"
+#include "line_table.h"
+#include "names.h"
+#include "options.h"
+#include "sass_text.h"
+#include "text.h"
+
+struct request {
+	const char *kernel, *arch;
+	bool json, jsonl, histogram, loops, help;
+	/* made of them */
+	struct names_filter *names;
+	int sm;      /* 0 = any */
+	char suffix; /* of --arch, 0 = any */
+};
+
+#define OPTIONS(q)                                                                                 \
+	{"--kernel", OPTION_TEXT, &(q)->kernel, "RE",                                              \
+	 "only functions whose mangled, demangled or short name has a match (PCRE2)"},             \
+		{"--arch", OPTION_TEXT, &(q)->arch, "sm_XX", "only images for this architecture"}, \
+		{"--loops", OPTION_FLAG, &(q)->loops, NULL, "the loops of each function, no code"}, \
+		{"--histogram", OPTION_FLAG, &(q)->histogram, NULL, "counts by mnemonic, no code"}, \
+		{"--json", OPTION_FLAG, &(q)->json, NULL, "everything, as one document"},          \
+		{"--jsonl", OPTION_FLAG, &(q)->jsonl, NULL, "the same, a function a line"},        \
+	{                                                                                          \
+		"--help", OPTION_FLAG, &(q)->help, NULL, "this text"                               \
+	}
+
+/* What is being printed. */
+struct listing {
+	const struct request *q;
+	const struct image *image;
+	const struct cubin *cubin;
+	uint32_t function; /* index in the cubin */
+	const struct cubin_function *f;
+	struct line_table lines; /* of the image; may be empty */
+	struct cfg g;
+	struct arena *arena; /* of the function */
+	bool any;            /* a function of this image has been printed */
+};
+
+/* -------------------------------------------------------------------------------------- as text */
+
+/* B--23--:R-:W0:Y:S04: barriers waited for, set when read, set when written, yield, stall. */
+static void control_text(const struct sass_control *c, char out[32])
+{
+	char *at = out;
+
+	*at++ = 'B';
+	for (int i = 0; i < 6; i++)
+		*at++ = c->wait >> i & 1 ? (char)('0' + i) : '-';
+	sprintf(at, ":R%c:W%c:%c:S%02u", c->read_barrier < 6 ? '0' + c->read_barrier : '-',
+		c->write_barrier < 6 ? '0' + c->write_barrier : '-', c->yield ? 'Y' : '-', c->stall);
+}
+
+static void print_loop_line(const struct cfg *g, uint32_t loop)
+{
+	const struct cfg_loop *l = &g->loops[loop];
+	uint64_t instructions = 0;
+
+	for (uint32_t b = 0; b < g->blocks_n; b++)
+		if (cfg_in_loop(g, b, loop))
+			instructions += g->blocks[b].end - g->blocks[b].first;
+	printf("loop %" PRIu32 ": 0x%04x to 0x%04x, depth %" PRIu32 ", %" PRIu32 " %s, %" PRIu64
+	       " instructions%s\n",
+	       loop, l->first * SASS_BYTES, l->last * SASS_BYTES, l->depth, l->blocks_n,
+	       text_plural(l->blocks_n, "block", "blocks"), instructions, l->is_innermost ? ", innermost" : "");
+}
+
+static void print_block_mark(const struct cfg *g, uint32_t b)
+{
+	const struct cfg_block *block = &g->blocks[b];
+	const uint32_t loop = block->loop;
+
+	if (loop != CFG_NONE && g->loops[loop].header == b) {
+		fputs("                              ; ", stdout);
+		print_loop_line(g, loop);
+	}
+	printf(".B%" PRIu32 ":%s\n", b,
+	       block->is_reachable ? block->is_entry && b ? "  ; called" : "" : "  ; not reached");
+}
+
+/* "file:line" of an instruction; false when it is not known. */
+static bool line_text(const struct listing *l, const struct sass_insn *insn, char out[512])
+{
+	const struct line_row *row = line_table_find(&l->lines, l->function, (uint32_t)insn->address);
+
+	if (!row || row->file == LINE_NONE || !row->line)
+		return false;
+	snprintf(out, 512, "%s:%" PRIu32, l->lines.files[row->file], row->line);
+	return true;
+}
+
+static void print_code_text(const struct listing *l)
+{
+	const struct cfg *g = &l->g;
+	char text[SASS_TEXT_MAX], control[32], line[512], said[512] = "";
+
+	for (uint32_t i = 0; i < g->insns_n; i++) {
+		const struct sass_insn *insn = &g->insns[i];
+		const uint32_t block = g->block_of[i];
+
+		if (g->blocks[block].first == i && g->blocks_n > 1)
+			print_block_mark(g, block);
+		if (line_text(l, insn, line) && strcmp(line, said)) {
+			printf("                              ; %s\n", line);
+			strcpy(said, line);
+		}
+		sass_text(g->sm, insn, text);
+		control_text(&insn->control, control);
+		printf("  %s  /*%04" PRIx64 "*/  %s", control, insn->address, text);
+		if (!insn->is_decoded)
+			printf("  ; UNDECODED 0x%016" PRIx64 "%016" PRIx64, insn->word.hi, insn->word.lo);
+		putchar('\n');
+	}
+}
+
+static void print_histogram_text(const json_t *counts)
+{
+	const char *mnemonic;
+	json_t *n;
+
+	json_object_foreach ((json_t *)counts, mnemonic, n)
+		printf("  %10" JSON_INTEGER_FORMAT "  %s\n", json_integer_value(n), mnemonic);
+}
+
+static void print_head_text(struct listing *l)
+{
+	const struct cfg *g = &l->g;
+	char a[TEXT_NUMBER], b[TEXT_NUMBER];
+
+	if (!l->any)
+		printf("image %zu: sm_%u%.1s, at byte %" PRIu64 "%s%s\n", l->image->index, l->cubin->sm,
+		       l->cubin->suffix ? &l->cubin->suffix : "", l->image->offset,
+		       *l->image->member ? " of " : "", l->image->member);
+	printf("\n%s %s\n", l->f->is_kernel ? "kernel" : "function", demangle_full(l->arena, l->f->name));
+	printf("  %s instructions in %s blocks, %u registers%s", text_count(a, g->insns_n),
+	       text_count(b, g->blocks_n), l->f->registers, g->is_complete ? "" : ", not all branches known");
+	if (g->undecoded)
+		printf(", %s UNDECODED", text_count(a, g->undecoded));
+	putchar('\n');
+}
+
+/* -------------------------------------------------------------------------------------- as JSON */
+
+static json_t *barrier_json(unsigned b)
+{
+	return b < 6 ? json_integer(b) : json_null();
+}
+
+static json_t *insn_json(const struct listing *l, const struct sass_insn *insn)
+{
+	char text[SASS_TEXT_MAX], mnemonic[SASS_TEXT_MAX], encoding[33], where[512];
+	const struct sass_control *c = &insn->control;
+	const int64_t target = cfg_target(insn);
+	const enum cfg_flow flow = cfg_flow(insn);
+	json_t *line = NULL;
+
+	sass_text(l->g.sm, insn, text);
+	sass_mnemonic(l->g.sm, insn, mnemonic);
+	sprintf(encoding, "%016" PRIx64 "%016" PRIx64, insn->word.hi, insn->word.lo);
+	if (line_text(l, insn, where))
+		line = json_string(text_utf8(l->arena, where, NULL));
+	return json_pack("{s:I, s:s, s:s, s:s, s:i, s:b, s:o, s:o, s:i, s:i, s:o, s:o}", "offset",
+			 (json_int_t)insn->address, "mnemonic", mnemonic, "text", text, "encoding", encoding,
+			 "stall", (int)c->stall, "yield", (int)c->yield, "wbar",
+			 barrier_json(c->write_barrier), "rbar", barrier_json(c->read_barrier), "wait",
+			 (int)c->wait, "reuse", (int)c->reuse, "target",
+			 target >= 0 && (flow == CFG_BRANCH || flow == CFG_CALL)
+				 ? json_integer((json_int_t)target)
+				 : json_null(),
+			 "line", line ? line : json_null());
+}
+
+static json_t *histogram(const struct cfg *g)
+{
+	json_t *counts = json_object();
+
+	for (uint32_t i = 0; counts && i < g->insns_n; i++) {
+		char mnemonic[SASS_TEXT_MAX];
+		json_t *n;
+
+		sass_mnemonic(g->sm, &g->insns[i], mnemonic);
+		n = json_object_get(counts, mnemonic);
+		if (n)
+			json_integer_set(n, json_integer_value(n) + 1);
+		else
+			json_object_set_new(counts, mnemonic, json_integer(1));
+	}
+	return counts;
+}
+
+static json_t *function_json(const struct listing *l)
+{
+	const struct cfg *g = &l->g;
+	json_t *f = json_pack("{s:s, s:I, s:I, s:I}", "name", text_utf8(l->arena, l->f->name, NULL), "bytes",
+			      (json_int_t)l->f->code.bytes, "instructions", (json_int_t)g->insns_n,
+			      "undecoded", (json_int_t)g->undecoded);
+	json_t *code;
+
+	if (!f)
+		return NULL;
+	if (l->q->histogram) {
+		json_object_set_new(f, "mnemonics", histogram(g));
+		return f;
+	}
+	code = json_array();
+	for (uint32_t i = 0; code && i < g->insns_n; i++)
+		json_array_append_new(code, insn_json(l, &g->insns[i]));
+	json_object_set_new(f, "code", code);
+	return f;
+}
+
+static char *arch_text(const struct cubin *c, char out[16])
+{
+	snprintf(out, 16, "sm_%u%.1s", c->sm, c->suffix ? &c->suffix : "");
+	return out;
+}
+
+static int print_json(struct listing *l, struct err *e)
+{
+	json_t *f = function_json(l);
+	char arch[16];
+	int result = -1;
+
+	if (f && l->q->jsonl) {
+		json_object_set_new(f, "image", json_integer((json_int_t)l->image->index));
+		json_object_set_new(f, "arch", json_string(arch_text(l->cubin, arch)));
+	}
+	if (f) {
+		if (!l->q->jsonl && l->any)
+			putchar(',');
+		result = json_dumpf(f, stdout, JSON_COMPACT);
+		if (l->q->jsonl)
+			putchar('\n');
+	}
+	json_decref(f);
+	return result ? err_set(e, ERR_IO, -1, "cannot write the output") : 0;
+}
+
+/* --------------------------------------------------------------------------------- one function */
+
+static int print_function(struct listing *l, struct err *e)
+{
+	const struct request *q = l->q;
+	json_t *counts;
+
+	if (q->json || q->jsonl)
+		return print_json(l, e);
+	print_head_text(l);
+	if (q->histogram) {
+		counts = histogram(&l->g);
+		print_histogram_text(counts);
+		json_decref(counts);
+	} else if (q->loops) {
+		for (uint32_t i = l->g.loops_n; i-- > 0;) {
+			fputs("  ", stdout);
+			print_loop_line(&l->g, i);
+		}
+	} else {
+		print_code_text(l);
+	}
+	return ferror(stdout) ? err_set(e, ERR_IO, -1, "cannot write the output") : 0;
+}
+
+static bool is_wanted(const struct request *q, struct arena *arena, const char *name)
+{
+	return !q->names || names_match(q->names, name, demangle_full(arena, name), demangle_short(arena, name));
+}
+
+static int do_function(struct listing *l, struct err *e)
+{
+	int result = 0;
+
+	l->arena = arena_new();
+	if (!l->arena)
+		return err_set(e, ERR_MEMORY, -1, "no memory");
+	if (is_wanted(l->q, l->arena, l->f->name)) {
+		result = cfg_build(&l->g, l->arena, (int)l->cubin->sm, l->f->code, l->f->branches,
+				   l->f->branches_n, e);
+		if (result == 0)
+			result = print_function(l, e);
+		l->any = true;
+	}
+	arena_free(l->arena);
+	return result;
+}
+
+/* ------------------------------------------------------------------------------------ one image */
+
+static void begin_image(const struct listing *l, struct buf bytes, bool is_first)
+{
+	uint8_t hash[16];
+	char arch[16];
+
+	if (!l->q->json)
+		return;
+	kbn_hash128(bytes.data, bytes.bytes, hash);
+	printf("%s{\"index\":%zu,\"arch\":\"%s\",\"kind\":\"cubin\",\"hash\":\"", is_first ? "" : ",",
+	       l->image->index, arch_text(l->cubin, arch));
+	for (int i = 0; i < 16; i++)
+		printf("%02x", hash[i]);
+	fputs("\",\"functions\":[", stdout);
+}
+
+/* 1: something was printed; 0: not wanted; -1 with *e. */
+static int do_image(struct image_file *file, const struct image *image, const struct request *q, bool is_first,
+		    struct err *e)
+{
+	struct listing l = {.q = q, .image = image};
+	struct cubin cubin;
+	struct buf bytes;
+	int result = 0;
+
+	if (image->kind != FATBIN_CUBIN || (q->sm && image->sm && (int)image->sm != q->sm) ||
+	    (q->suffix && image->suffix && image->suffix != q->suffix))
+		return 0;
+	if (image_bytes(file, image, &bytes, e) != 0)
+		return -1;
+	if (cubin_open(&cubin, bytes, e) != 0)
+		return image_fail(file, image, e);
+	if ((q->sm && (int)cubin.sm != q->sm) || (q->suffix && cubin.suffix != q->suffix)) {
+		cubin_close(&cubin);
+		return 0;
+	}
+	l.cubin = &cubin;
+	begin_image(&l, bytes, is_first);
+	result = line_table_open(&l.lines, &cubin, e);
+	for (size_t i = 0; i < cubin.functions_n && result == 0; i++) {
+		l.f = &cubin.functions[i];
+		l.function = (uint32_t)i;
+		result = do_function(&l, e);
+	}
+	line_table_close(&l.lines);
+	if (q->json)
+		fputs("]}", stdout);
+	else if (l.any && !q->jsonl)
+		putchar('\n');
+	cubin_close(&cubin);
+	return result ? image_fail(file, image, e) : 1;
+}
+
+static int do_file(const char *path, const struct request *q)
+{
+	struct err first = {.offset = -1}, e = {.offset = -1};
+	struct image_file file;
+	struct image image;
+	bool failed = false, any = false;
+	int more;
+
+	if (image_file_open(&file, path, &e) != 0)
+		return cmd_fail("sass", &e);
+	if (q->json) {
+		json_t *name = json_string(path);
+		char *quoted = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
+
+		printf("{\"schema\":\"kbn-sass/1\",\"file\":%s,\"images\":[", quoted ? quoted : "\"\"");
+		free(quoted);
+		json_decref(name);
+	}
+	while ((more = image_file_next(&file, &image, &e)) != 0) {
+		const int done = more < 0 ? -1 : do_image(&file, &image, q, !any, &e);
+
+		any |= done > 0;
+		if (done < 0 && !failed)
+			first = e;
+		failed |= done < 0;
+		if (done < 0 && e.code == ERR_IO)
+			break;
+	}
+	if (q->json)
+		fputs("]}\n", stdout);
+	image_file_close(&file);
+	if (!failed && !any && !q->json && !q->jsonl)
+		fprintf(stderr, "kbn sass: no machine code %sin %s\n", q->arch ? "for that architecture " : "",
+			err_path(path));
+	return failed ? cmd_fail("sass", &first) : CMD_GOOD;
+}
+
+static int check(struct request *q, size_t files, struct err *e)
+{
+	if (files != 1)
+		return err_set(e, ERR_USAGE, -1, files ? "one file at a time" : "no file; kbn help sass");
+	if (q->json && q->jsonl)
+		return err_set(e, ERR_USAGE, -1, "--json or --jsonl, not both");
+	if (q->arch) {
+		q->sm = arch_parse(q->arch);
+		if (q->sm < 0)
+			return err_set(e, ERR_USAGE, -1, "%s is no architecture like sm_90", q->arch);
+		q->suffix = strchr("af", q->arch[strlen(q->arch) - 1]) ? q->arch[strlen(q->arch) - 1] : '\0';
+	}
+	if (q->kernel) {
+		q->names = names_new(q->kernel, e);
+		return q->names ? 0 : -1;
+	}
+	return 0;
+}
+
+int cmd_sass(int argc, char **argv)
+{
+	struct request q = {.sm = 0};
+	const struct option_spec table[] = {OPTIONS(&q)};
+	const size_t options = sizeof(table) / sizeof(*table);
+	const char *operands[64];
+	struct err e = {.offset = -1};
+	size_t n;
+	int status;
+
+	if (argc > 64)
+		return CMD_USAGE;
+	if (options_parse(table, options, argc, argv, operands, &n, &e) != 0)
+		return cmd_fail("sass", &e);
+	if (q.help) {
+		printf("usage: kbn sass FILE [options]\n\n"
+		       "The machine code in FILE: a cubin, a fat binary, an executable or library with CUDA code.\n"
+		       "Control code: B = barriers waited for, R and W = barrier set when read and written,\n"
+		       "Y = the scheduler may switch, S = stall cycles.\n\n");
+		options_help(table, options, stdout);
+		return CMD_GOOD;
+	}
+	if (check(&q, n, &e) != 0)
+		return cmd_fail("sass", &e);
+	status = do_file(operands[0], &q);
+	names_free(q.names);
+	return status;
+}

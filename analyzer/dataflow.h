@@ -1,0 +1,49 @@
+/*
+ * dataflow.h - which registers an instruction reads and writes, where a value comes from, and what is
+ * live. Register counts are those of the rows of tables/sass.def (#2, #4).
+ */
+#ifndef KBN_DATAFLOW_H
+#define KBN_DATAFLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cfg.h"
+#include "sass.h"
+
+/* Bit n = register n. RZ, URZ, PT and UPT are in no set. */
+struct regset {
+	uint64_t r[4], ur[4];
+	uint8_t p, up;
+};
+
+struct effects {
+	struct regset reads, writes;
+	bool is_certain; /* false: not decoded, so it may read and write anything */
+};
+
+/* A write under a guard also reads nothing more: what it leaves is in `cfg_is_conditional`. */
+void dataflow_effects(const struct sass_insn *insn, struct effects *out);
+
+bool regset_meets(const struct regset *a, const struct regset *b);
+void regset_add(struct regset *a, const struct regset *b);
+void regset_remove(struct regset *a, const struct regset *b);
+unsigned regset_registers(const struct regset *s); /* how many R */
+
+/*
+ * Live registers in front of every instruction: live[i] for g->insns_n, in the arena. NULL when memory has
+ * run out. What is not decoded keeps everything that it might read alive; calls and returns read and
+ * write by a convention that nobody states, so all R that are live behind a call are so in front of it.
+ */
+const struct regset *dataflow_live(const struct cfg *g, struct arena *arena);
+
+#define DATAFLOW_DEFS 64u
+
+/*
+ * The instructions whose write of one of `what` may be the value that instruction `at` finds; entry of
+ * the function = CFG_NONE. Their number, DATAFLOW_DEFS + 1 when there are more than fit.
+ */
+unsigned dataflow_defs(const struct cfg *g, struct arena *arena, uint32_t at, const struct regset *what,
+		       uint32_t out[DATAFLOW_DEFS]);
+
+#endif

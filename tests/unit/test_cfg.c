@@ -1,0 +1,265 @@
+/*
+ * test_cfg.c - control flow of small programs written by hand: blocks, edges, dominators, loops.
+ * sm_80: a branch's displacement is one field.
+ */
+#include "kbn_test.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "cfg.h"
+
+#define ROOM 64
+
+struct program {
+	uint8_t code[ROOM * SASS_BYTES];
+	uint32_t n;
+	struct arena *arena;
+	struct cfg g;
+};
+
+static void add(struct program *p, uint64_t lo, uint64_t hi)
+{
+	uint8_t *at = p->code + p->n++ * SASS_BYTES;
+
+	for (int i = 0; i < 8; i++) {
+		at[i] = (uint8_t)(lo >> 8 * i);
+		at[8 + i] = (uint8_t)(hi >> 8 * i);
+	}
+}
+
+#define ALWAYS 7u
+
+static void nop(struct program *p)
+{
+	add(p, 0x918 | ALWAYS << 12, UINT64_C(0x000fc00000000000));
+}
+
+static void leave(struct program *p, unsigned guard)
+{
+	add(p, 0x94d | guard << 12, UINT64_C(0x000fea0003800000));
+}
+
+/* To instruction `to`. */
+static void branch(struct program *p, unsigned op12, unsigned guard, uint32_t to)
+{
+	const int64_t d = ((int64_t)to - (int64_t)p->n - 1) * SASS_BYTES / 4;
+	const uint64_t v = (uint64_t)d & UINT64_C(0xffffffffffff);
+
+	add(p, op12 | guard << 12 | v << 34, UINT64_C(0x000fea0003800000) | v >> 30);
+}
+
+#define BRA  0x947u
+#define CALL 0x944u
+
+static const struct cfg *build(struct program *p)
+{
+	struct err e = {0};
+
+	p->arena = arena_new();
+	assert_non_null(p->arena);
+	assert_int_equal(cfg_build(&p->g, p->arena, 80, buf_of(p->code, p->n * SASS_BYTES), NULL, 0, &e), 0);
+	return &p->g;
+}
+
+static void done(struct program *p)
+{
+	arena_free(p->arena);
+}
+
+static bool has_edge(const struct cfg *g, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < g->blocks[from].successors_n; i++)
+		if (g->edges[g->blocks[from].successors + i] == to)
+			return true;
+	return false;
+}
+
+static void straight(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg *g;
+
+	(void)state;
+	nop(&p);
+	nop(&p);
+	leave(&p, ALWAYS);
+	nop(&p); /* padding */
+	g = build(&p);
+	assert_int_equal(g->blocks_n, 2);
+	assert_int_equal(g->blocks[0].end, 3);
+	assert_int_equal(g->blocks[0].successors_n, 0);
+	assert_true(g->blocks[0].is_reachable);
+	assert_false(g->blocks[1].is_reachable);
+	assert_int_equal(g->loops_n, 0);
+	assert_true(g->is_complete);
+	done(&p);
+}
+
+/* if / else, and an exit under a guard in the middle. */
+static void diamond(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg *g;
+
+	(void)state;
+	branch(&p, BRA, 0, 4);      /* 0 block 0 */
+	nop(&p);                    /* 1 block 1 */
+	leave(&p, 1);               /* 2 */
+	branch(&p, BRA, ALWAYS, 5); /* 3 block 2 */
+	nop(&p);                    /* 4 block 3 */
+	leave(&p, ALWAYS);          /* 5 block 4 */
+	g = build(&p);
+	assert_int_equal(g->blocks_n, 5);
+	assert_true(has_edge(g, 0, 3) && has_edge(g, 0, 1));
+	assert_true(has_edge(g, 1, 2));
+	assert_int_equal(g->blocks[1].successors_n, 1);
+	assert_true(has_edge(g, 2, 4) && !has_edge(g, 2, 3));
+	assert_true(has_edge(g, 3, 4));
+	assert_int_equal(g->blocks[4].idom, 0);
+	assert_int_equal(g->blocks[2].idom, 1);
+	assert_true(cfg_dominates(g, 0, 4));
+	assert_false(cfg_dominates(g, 3, 4));
+	assert_int_equal(g->blocks[4].predecessors_n, 2);
+	done(&p);
+}
+
+static void nested_loops(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg_loop *inner, *outer;
+	const struct cfg *g;
+
+	(void)state;
+	nop(&p);               /* 0 block 0 */
+	nop(&p);               /* 1 block 1: outer header */
+	nop(&p);               /* 2 block 2: inner header */
+	branch(&p, BRA, 1, 5); /* 3 */
+	nop(&p);               /* 4 block 3 */
+	branch(&p, BRA, 0, 2); /* 5 block 4: back to the inner */
+	branch(&p, BRA, 2, 1); /* 6 block 5: back to the outer */
+	leave(&p, ALWAYS);     /* 7 block 6 */
+	g = build(&p);
+	assert_int_equal(g->blocks_n, 7);
+	assert_int_equal(g->loops_n, 2);
+	inner = &g->loops[g->blocks[3].loop];
+	outer = &g->loops[inner->parent];
+	assert_int_equal(inner->header, 2);
+	assert_int_equal(inner->depth, 2);
+	assert_int_equal(inner->blocks_n, 3);
+	assert_int_equal(inner->first, 2);
+	assert_int_equal(inner->last, 5);
+	assert_true(inner->is_innermost);
+	assert_int_equal(outer->header, 1);
+	assert_int_equal(outer->depth, 1);
+	assert_int_equal(outer->blocks_n, 5);
+	assert_int_equal(outer->first, 1);
+	assert_int_equal(outer->last, 6);
+	assert_false(outer->is_innermost);
+	assert_true(cfg_in_loop(g, 4, inner->parent));
+	assert_int_equal(g->blocks[6].loop, CFG_NONE);
+	assert_int_equal(g->blocks[0].loop, CFG_NONE);
+	assert_false(g->is_irreducible);
+	done(&p);
+}
+
+/* Two loops side by side share nothing; a loop of one block; the endless one behind an exit. */
+static void loops_side_by_side(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg *g;
+
+	(void)state;
+	nop(&p);                    /* 0 block 0: a loop of its own */
+	branch(&p, BRA, 0, 0);      /* 1 */
+	nop(&p);                    /* 2 block 1 */
+	branch(&p, BRA, 1, 2);      /* 3 */
+	leave(&p, ALWAYS);          /* 4 block 2 */
+	branch(&p, BRA, ALWAYS, 5); /* 5 block 3: padding */
+	g = build(&p);
+	assert_int_equal(g->blocks_n, 4);
+	assert_int_equal(g->loops_n, 2);
+	assert_int_equal(g->loops[0].blocks_n, 1);
+	assert_int_equal(g->loops[0].parent, CFG_NONE);
+	assert_int_equal(g->loops[1].parent, CFG_NONE);
+	assert_true(g->blocks[0].loop != g->blocks[1].loop);
+	assert_false(g->blocks[3].is_reachable);
+	assert_int_equal(g->blocks[3].loop, CFG_NONE);
+	done(&p);
+}
+
+static void two_ways_into_a_cycle(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg *g;
+
+	(void)state;
+	branch(&p, BRA, 0, 3); /* 0 */
+	nop(&p);               /* 1 */
+	nop(&p);               /* 2 */
+	nop(&p);               /* 3 */
+	branch(&p, BRA, 1, 1); /* 4 */
+	leave(&p, ALWAYS);     /* 5 */
+	g = build(&p);
+	assert_true(g->is_irreducible);
+	assert_int_equal(g->loops_n, 0);
+	done(&p);
+}
+
+static void calls(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg *g;
+
+	(void)state;
+	nop(&p);                     /* 0 block 0 */
+	branch(&p, CALL, ALWAYS, 4); /* 1 */
+	nop(&p);                     /* 2 */
+	leave(&p, ALWAYS);           /* 3 */
+	nop(&p);                     /* 4 block 1: a function within */
+	leave(&p, ALWAYS);           /* 5 */
+	g = build(&p);
+	assert_int_equal(g->calls_n, 1);
+	assert_int_equal(g->calls[0].insn, 1);
+	assert_int_equal(g->calls[0].target, 4 * SASS_BYTES);
+	assert_int_equal(g->blocks_n, 2);
+	assert_int_equal(g->blocks[0].successors_n, 0);
+	assert_true(g->blocks[1].is_entry && g->blocks[1].is_reachable);
+	assert_int_equal(g->blocks[1].idom, CFG_NONE);
+	done(&p);
+}
+
+static void out_of_the_code(void **state)
+{
+	struct program p = {.n = 0};
+	struct err e = {0};
+	const struct cfg *g;
+
+	(void)state;
+	branch(&p, BRA, 0, 40);
+	leave(&p, ALWAYS);
+	g = build(&p);
+	assert_false(g->is_complete);
+	assert_int_equal(g->blocks[0].successors_n, 1);
+	assert_int_equal(cfg_build(&p.g, p.arena, 80, buf_of(p.code, 20), NULL, 0, &e), -1);
+	assert_int_equal(e.offset, 16);
+	assert_int_equal(cfg_build(&p.g, p.arena, 20, buf_of(p.code, 16), NULL, 0, &e), -1);
+	assert_int_equal(cfg_build(&p.g, p.arena, 80, buf_of(p.code, 0), NULL, 0, &e), 0);
+	assert_int_equal(p.g.blocks_n, 0);
+	done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(straight),
+		cmocka_unit_test(diamond),
+		cmocka_unit_test(nested_loops),
+		cmocka_unit_test(loops_side_by_side),
+		cmocka_unit_test(two_ways_into_a_cycle),
+		cmocka_unit_test(calls),
+		cmocka_unit_test(out_of_the_code),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

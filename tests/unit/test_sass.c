@@ -1,0 +1,168 @@
+/*
+ * test_sass.c - instructions against the text that NVIDIA's disassembler gives them, kept in
+ * tests/golden/sass/sm_XX.txt ("hex address text" a line; scripts/sass-oracle makes them).
+ */
+#include "kbn_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sass_text.h"
+
+static const int architectures[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+#define ARCHITECTURES (sizeof(architectures) / sizeof(*architectures))
+
+/* Each line of an architecture's file; how many there were. */
+static size_t each_line(int sm, void (*check)(int sm, struct sass_word w, uint64_t address, const char *text))
+{
+	static char line[1024];
+	char path[64], half[17] = "";
+	size_t n = 0;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "tests/golden/sass/sm_%d.txt", sm);
+	in = fopen(path, "r");
+	while (in && fgets(line, sizeof(line), in)) {
+		struct sass_word w;
+		uint64_t address;
+		char *text;
+
+		if (strlen(line) < 36)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		memcpy(half, line, 16);
+		w.hi = strtoull(half, NULL, 16);
+		memcpy(half, line + 16, 16);
+		w.lo = strtoull(half, NULL, 16);
+		address = strtoull(line + 32, &text, 16);
+		check(sm, w, address, text + 1);
+		n++;
+	}
+	if (in)
+		fclose(in);
+	return n;
+}
+
+static void tables_load(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARCHITECTURES; i++)
+		assert_true(sass_has(architectures[i]));
+	assert_false(sass_has(61));
+	assert_false(sass_has(0));
+}
+
+static void text_is(int sm, struct sass_word w, uint64_t address, const char *text)
+{
+	char got[SASS_TEXT_MAX];
+	struct sass_insn insn;
+
+	if (!sass_decode(sm, w, address, &insn))
+		fail_msg("sm_%d %016llx%016llx: not decoded: %s", sm, (unsigned long long)w.hi,
+			 (unsigned long long)w.lo, text);
+	sass_text(sm, &insn, got);
+	if (strcmp(got, text))
+		fail_msg("sm_%d %016llx%016llx: %s, not %s", sm, (unsigned long long)w.hi,
+			 (unsigned long long)w.lo, got, text);
+}
+
+static void as_the_oracle_says(void **state)
+{
+	size_t files = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARCHITECTURES; i++)
+		files += each_line(architectures[i], text_is) > 100;
+	assert_true(files >= 9);
+}
+
+/* The control code by another way: as one number of 21 bits. */
+static void control_is(int sm, struct sass_word w, uint64_t address, const char *text)
+{
+	const uint32_t all = (uint32_t)(w.hi >> 41);
+	const struct sass_control c = sass_control(w);
+
+	(void)sm;
+	(void)address;
+	(void)text;
+	assert_int_equal(c.stall, all & 15);
+	assert_int_equal(c.yield, !(all >> 4 & 1));
+	assert_int_equal(c.write_barrier, all >> 5 & 7);
+	assert_int_equal(c.read_barrier, all >> 8 & 7);
+	assert_int_equal(c.wait, all >> 11 & 63);
+	assert_int_equal(c.reuse, all >> 17 & 7);
+}
+
+static void control_codes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARCHITECTURES; i++)
+		each_line(architectures[i], control_is);
+}
+
+/* What no row explains is said: one more bit where none belongs. */
+static void is_honest(int sm, struct sass_word w, uint64_t address, const char *text)
+{
+	static const int foreign[] = {93, 95, 99, 103, 125, 127};
+	struct sass_insn insn;
+
+	(void)text;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+		const uint64_t bit = UINT64_C(1) << (foreign[i] - 64);
+		const struct sass_word more = {w.lo, w.hi | bit};
+
+		if (w.hi & bit)
+			continue;
+		assert_false(sass_decode(sm, more, address, &insn));
+		assert_true(!insn.row || insn.unclaimed.hi & bit);
+	}
+}
+
+static void unclaimed_bits(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARCHITECTURES; i++)
+		each_line(architectures[i], is_honest);
+}
+
+/* Any 128 bits: never a crash, numbers in their ranges. */
+static void any_word(void **state)
+{
+	uint64_t x = 88172645463325252u;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		struct sass_word w;
+		struct sass_insn insn;
+		char text[SASS_TEXT_MAX];
+		const int sm = architectures[i % (int)ARCHITECTURES];
+
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		w.lo = x;
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		w.hi = x;
+		sass_decode(sm, w, (uint64_t)i * 16, &insn);
+		assert_true(sass_text(sm, &insn, text) < SASS_TEXT_MAX);
+		assert_in_range(insn.operands_n, 0, SASS_OPERANDS);
+		for (unsigned k = 0; k < insn.operands_n; k++) {
+			const struct sass_operand *o = &insn.operands[k];
+
+			if (o->kind == SASS_REG || o->kind == SASS_UREG)
+				assert_in_range(o->reg, 0, 255);
+			if (o->kind == SASS_PRED || o->kind == SASS_UPRED)
+				assert_in_range(o->reg, 0, 7);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_load),    cmocka_unit_test(as_the_oracle_says),
+		cmocka_unit_test(control_codes),  cmocka_unit_test(unclaimed_bits),
+		cmocka_unit_test(any_word),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
