@@ -97,6 +97,33 @@ uint64_t buf_u64(struct buf *b)
 	return v;
 }
 
+static uint64_t leb(struct buf *b, bool is_signed)
+{
+	unsigned bits = 0;
+	uint64_t value = 0;
+	uint8_t byte;
+
+	do {
+		byte = buf_u8(b);
+		if (bits < 64)
+			value |= (uint64_t)(byte & 0x7f) << bits;
+		bits += 7;
+	} while (byte & 0x80); /* a short read gives 0 and ends this too */
+	if (is_signed && bits < 64 && byte & 0x40)
+		value |= UINT64_MAX << bits;
+	return value;
+}
+
+uint64_t buf_uleb(struct buf *b)
+{
+	return leb(b, false);
+}
+
+int64_t buf_sleb(struct buf *b)
+{
+	return (int64_t)leb(b, true);
+}
+
 const char *buf_string(const struct buf *b, uint64_t offset)
 {
 	if (offset >= b->bytes || !memchr(b->data + offset, 0, b->bytes - (size_t)offset))

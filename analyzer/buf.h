@@ -61,6 +61,10 @@ uint16_t buf_u16(struct buf *b);
 uint32_t buf_u32(struct buf *b);
 uint64_t buf_u64(struct buf *b);
 
+/* A number of seven bits a byte, as DWARF has them; bits above the 64th are lost. */
+uint64_t buf_uleb(struct buf *b);
+int64_t buf_sleb(struct buf *b);
+
 /* The NUL-terminated string at `offset`, or NULL when it does not end within b. */
 const char *buf_string(const struct buf *b, uint64_t offset);
 

@@ -1,6 +1,7 @@
 /*
- * cubin.c - reads a cubin: header, sections, symbols, attribute records and notes.
+ * cubin.c - reads a cubin: header, sections, symbols, relocations and notes.
  * Input: bytes of any origin. Output: struct cubin, or an error with the offset of the fault.
+ * Leaves the attribute records of functions to cubin_info.c.
  *
  * Every section and every record is looked at once: a cubin of a mathematics library has thousands
  * of kernels, and a search by name for each would be quadratic.
@@ -11,58 +12,18 @@
 #include <string.h>
 
 #include "arena.h"
-#include "elf.h"
-#include "vec.h"
+#include "cubin_read.h"
 
-/* .nv.info record codes that we read; others are skipped. */
-enum {
-	INFO_MAX_THREADS = 0x05,
-	INFO_PARAM_CBANK = 0x0a,
-	INFO_EXTERNS = 0x0f,
-	INFO_REQNTID = 0x10,
-	INFO_FRAME_SIZE = 0x11,
-	INFO_MIN_STACK_SIZE = 0x12,
-	INFO_KPARAM = 0x17,
-	INFO_CBANK_PARAM_SIZE = 0x19,
-	INFO_MAXREG_COUNT = 0x1b,
-	INFO_EXITS = 0x1c,
-	INFO_MAX_STACK_SIZE = 0x23,
-	INFO_REGCOUNT = 0x2f,
-	INFO_BRANCH_TARGETS = 0x34,
-	INFO_CTA_PER_CLUSTER = 0x3d,
-	INFO_EXPLICIT_CLUSTER = 0x3e,
-	INFO_KPARAM_V2 = 0x45,
-	INFO_SYSCALL_OFFSETS = 0x46,
-	INFO_NUM_BARRIERS = 0x4c,
-	INFO_ANNOTATIONS = 0x55,
-	COMPAT_ARCH_SPECIFIC = 0x09, /* in .nv.compat */
-};
+#define NOTE_TOOL       0x7d0u
+#define NOTE_CUDA       0x3e8u
+#define SYMBOL_FUNCTION 2u
+#define SYMBOL_SECTION  3u
+#define SYMBOL_ENTRY    0x10u
+#define RESERVED_SMEM   1024u
+#define RELOC_BYTES     16u /* of a RELA one 8 more */
+#define RELA            4u
 
-#define NOTE_TOOL        0x7d0u
-#define NOTE_CUDA        0x3e8u
-#define ANNOTATION_SPILL 1u
-#define SYMBOL_FUNCTION  2u
-#define SYMBOL_ENTRY     0x10u
-#define MAX_PARAMS       4096u /* 32,764 bytes of parameters; each has at least 4 in practice */
-#define RESERVED_SMEM    1024u
-
-struct param {
-	uint32_t function, ordinal;
-	struct cubin_param p;
-};
-
-struct reader {
-	struct cubin *c;
-	struct elf elf;
-	VEC(struct cubin_function) functions;
-	VEC(struct param) params;
-	uint32_t *of_section; /* function + 1 by text section */
-	uint32_t *of_symbol;  /* function + 1 by symbol; other symbols of a text section are 0 */
-	uint32_t symbols_n;
-	struct elf_section symtab, strings;
-};
-
-static int no_memory(const struct reader *r, struct err *e)
+int cubin_no_memory(const struct reader *r, struct err *e)
 {
 	return err_set(e, ERR_MEMORY, (int64_t)r->c->file.origin,
 		       "out of memory while reading a cubin");
@@ -94,6 +55,7 @@ static int read_header(struct reader *r, struct err *e)
 		return err_set(e, ERR_FORMAT, (int64_t)c->file.origin + 18,
 			       "ELF file for machine %u, not CUDA", r->elf.machine);
 	c->abi = r->elf.abi_version;
+	c->sections_n = r->elf.sections_n;
 	c->is_relocatable = r->elf.type == 1;
 	c->sm = c->abi >= 8 ? r->elf.flags >> 8 & 0xffff : r->elf.flags & 0xff;
 	if (c->abi < 8)
@@ -114,7 +76,7 @@ static int add_text(struct reader *r, uint32_t index, const struct elf_section *
 		return -1;
 	f = vec_add(&r->functions);
 	if (!f)
-		return no_memory(r, e);
+		return cubin_no_memory(r, e);
 	f->name = s->name + strlen(".text.");
 	f->code = s->data;
 	f->section = index;
@@ -149,12 +111,34 @@ static int find_sections(struct reader *r, struct err *e)
 	return 0;
 }
 
+static int add_part(struct reader *r, uint32_t index, const struct elf_symbol *s, struct err *e)
+{
+	uint32_t function = r->of_section[s->section] - 1;
+	const struct buf *code = &r->functions.at[function].code;
+	struct part *p;
+
+	if (s->value > code->bytes || s->bytes > code->bytes - s->value || s->value > UINT32_MAX ||
+	    s->bytes > UINT32_MAX)
+		return err_set(e, ERR_CORRUPT, (int64_t)r->symtab.data.origin,
+			       "function %.80s reaches past the end of its section", s->name);
+	p = vec_add(&r->parts);
+	if (!p)
+		return cubin_no_memory(r, e);
+	p->function = function;
+	p->p.name = s->name;
+	p->p.offset = (uint32_t)s->value;
+	p->p.bytes = (uint32_t)s->bytes;
+	r->part_of_symbol[index] = (uint32_t)r->parts.n;
+	return 0;
+}
+
 static int find_symbols(struct reader *r, struct err *e)
 {
 	r->symbols_n = elf_symbols(&r->symtab);
 	r->of_symbol = calloc((size_t)r->symbols_n + 1, sizeof(*r->of_symbol));
-	if (!r->of_symbol)
-		return no_memory(r, e);
+	r->part_of_symbol = calloc((size_t)r->symbols_n + 1, sizeof(*r->part_of_symbol));
+	if (!r->of_symbol || !r->part_of_symbol)
+		return cubin_no_memory(r, e);
 	for (uint32_t i = 0; i < r->symbols_n; i++) {
 		struct cubin_function *f;
 		struct elf_symbol s;
@@ -164,9 +148,11 @@ static int find_symbols(struct reader *r, struct err *e)
 		    !r->of_section[s.section])
 			continue;
 		f = &r->functions.at[r->of_section[s.section] - 1];
-		/* Device functions kept out of line live in the text of their kernel. */
-		if (strcmp(s.name, f->name))
+		if (strcmp(s.name, f->name)) {
+			if (add_part(r, i, &s, e) < 0)
+				return -1;
 			continue;
+		}
 		r->of_symbol[i] = r->of_section[s.section];
 		f->symbol = i;
 		f->is_kernel = s.other & SYMBOL_ENTRY;
@@ -174,170 +160,60 @@ static int find_symbols(struct reader *r, struct err *e)
 	return 0;
 }
 
-/* ---- attribute records */
+/* ---- relocations */
 
-struct info {
-	uint8_t format, code;
-	uint16_t value;     /* formats 2 and 3 */
-	struct buf payload; /* format 4 */
-};
-
-/* The next record: 1, 0 at the end, -1 when it reaches past the end. */
-static int next_info(struct buf *b, struct info *i, struct err *e)
+static const char *name_of_symbol(const struct reader *r, uint32_t index)
 {
-	int64_t where = buf_where(b);
+	struct elf_section section;
+	struct elf_symbol s;
 
-	if (buf_left(b) < 4)
-		return 0;
-	i->format = buf_u8(b);
-	i->code = buf_u8(b);
-	i->value = buf_u16(b);
-	i->payload = (struct buf){0};
-	if (i->format != 4)
-		return 1;
-	if (!buf_part(b, b->at, i->value, &i->payload))
-		return err_set(e, ERR_CORRUPT, where,
-			       "attribute record 0x%02x reaches past the end of its section",
-			       i->code);
-	buf_seek(b, b->at + i->value);
-	return 1;
+	if (index >= r->symbols_n)
+		return "";
+	elf_symbol_at(&r->symtab, &r->strings, index, &s);
+	if (!*s.name && s.type == SYMBOL_SECTION &&
+	    elf_section_at(&r->elf, s.section, &section, NULL) == 0)
+		return section.name;
+	return s.name;
 }
 
-static struct cubin_function *function_of_symbol(struct reader *r, uint32_t symbol)
+static int add_relocs(struct reader *r, uint32_t function, const struct elf_section *s,
+		      struct err *e)
 {
-	return symbol < r->symbols_n && r->of_symbol[symbol]
-		       ? &r->functions.at[r->of_symbol[symbol] - 1]
-		       : NULL;
-}
-
-/* Records about all functions of the module: symbol index, then a value. */
-static int read_module_info(struct reader *r, const struct elf_section *s, struct err *e)
-{
+	size_t entry = s->type == RELA ? RELOC_BYTES + 8 : RELOC_BYTES;
 	struct buf b = s->data;
-	struct info i;
-	int rc;
 
-	while ((rc = next_info(&b, &i, e)) > 0) {
-		struct cubin_function *f = function_of_symbol(r, buf_u32(&i.payload));
-		uint32_t value = buf_u32(&i.payload);
+	while (buf_left(&b) >= entry) {
+		struct reloc *n = vec_add(&r->relocs);
+		int64_t where = buf_where(&b);
 
-		if (!f || !buf_ok(&i.payload))
-			continue;
-		if (i.code == INFO_REGCOUNT)
-			f->registers = value;
-		else if (i.code == INFO_FRAME_SIZE)
-			f->frame_bytes = value;
-		else if ((i.code == INFO_MIN_STACK_SIZE || i.code == INFO_MAX_STACK_SIZE) &&
-			 value > f->stack_bytes)
-			f->stack_bytes = value;
+		if (!n)
+			return cubin_no_memory(r, e);
+		n->function = function;
+		n->r.offset = buf_u64(&b);
+		n->r.type = buf_u32(&b);
+		n->r.symbol = name_of_symbol(r, buf_u32(&b));
+		n->r.addend = s->type == RELA ? (int64_t)buf_u64(&b) : 0;
+		if (n->r.offset >= r->functions.at[function].code.bytes)
+			return err_set(e, ERR_CORRUPT, where,
+				       "relocation behind the end of the code");
 	}
-	return rc;
-}
-
-static int add_param(struct reader *r, uint32_t function, struct info *i, struct err *e)
-{
-	struct param *p = vec_add(&r->params);
-	uint32_t word;
-
-	if (!p)
-		return no_memory(r, e);
-	buf_u32(&i->payload); /* index, always 0 */
-	p->function = function;
-	p->ordinal = buf_u16(&i->payload);
-	p->p.offset = buf_u16(&i->payload);
-	word = buf_u32(&i->payload);
-	/* Sizes above 16,383 bytes need the wide form: size in the low bits, marks of pointers above. */
-	p->p.bytes = i->code == INFO_KPARAM_V2 ? word & 0xffffff : word >> 18;
-	if (!buf_ok(&i->payload) || p->ordinal >= MAX_PARAMS)
-		return err_set(e, ERR_CORRUPT, (int64_t)i->payload.origin,
-			       "impossible parameter record");
 	return 0;
 }
 
-static void read_triple(struct info *i, uint32_t out[3])
-{
-	for (int k = 0; k < 3; k++)
-		out[k] = buf_u32(&i->payload);
-}
-
-static uint32_t count_spills(struct buf pairs)
-{
-	uint32_t n = 0;
-
-	while (buf_left(&pairs) >= 8) {
-		n += buf_u32(&pairs) == ANNOTATION_SPILL;
-		buf_u32(&pairs);
-	}
-	return n;
-}
-
-static int read_function_info(struct reader *r, uint32_t function, const struct elf_section *s,
-			      struct err *e)
-{
-	struct cubin_function *f = &r->functions.at[function];
-	struct buf b = s->data;
-	struct info i;
-	uint32_t word;
-	int rc;
-
-	while ((rc = next_info(&b, &i, e)) > 0) {
-		switch (i.code) {
-		case INFO_MAX_THREADS: read_triple(&i, f->max_threads); break;
-		case INFO_REQNTID: read_triple(&i, f->block); break;
-		case INFO_CTA_PER_CLUSTER: read_triple(&i, f->cluster); break;
-		case INFO_EXPLICIT_CLUSTER: f->needs_cluster = true; break;
-		case INFO_MAXREG_COUNT: f->max_registers = i.value < 255 ? i.value : 0; break;
-		case INFO_NUM_BARRIERS:
-			f->barriers = i.format == 2 ? i.value & 0xff : i.value;
-			break;
-		case INFO_CBANK_PARAM_SIZE: f->param_bytes = i.value; break;
-		/* a linked cubin has no other symbol without a definition than those of the driver */
-		case INFO_EXTERNS:
-			f->uses_syscalls |= !r->c->is_relocatable && i.payload.bytes > 0;
-			break;
-		case INFO_SYSCALL_OFFSETS: f->uses_syscalls |= i.payload.bytes > 0; break;
-		case INFO_EXITS: f->exits = i.payload; break;
-		case INFO_BRANCH_TARGETS:
-			if (!f->branch_targets.bytes)
-				f->branch_targets = i.payload;
-			break;
-		case INFO_ANNOTATIONS:
-			f->annotations = i.payload;
-			f->spills = count_spills(i.payload);
-			break;
-		case INFO_PARAM_CBANK:
-			buf_u32(&i.payload); /* symbol of the bank */
-			word = buf_u32(&i.payload);
-			f->param_base = word & 0xffff;
-			if (word >> 16)
-				f->param_bytes = word >> 16;
-			break;
-		case INFO_KPARAM:
-		case INFO_KPARAM_V2:
-			if (add_param(r, function, &i, e) < 0)
-				return -1;
-			break;
-		default: break;
-		}
-	}
-	return rc;
-}
-
-/* `a` targets cannot be told from the header. */
-static int read_compat(struct reader *r, const struct elf_section *s, struct err *e)
-{
-	struct buf b = s->data;
-	struct info i;
-	int rc;
-
-	while ((rc = next_info(&b, &i, e)) > 0) {
-		if (i.format == 2 && i.code == COMPAT_ARCH_SPECIFIC)
-			r->c->is_arch_specific = (i.value & 0xff) == 1;
-	}
-	return rc;
-}
-
 /* ---- notes: who made it */
+
+/* The letter behind the SM number of the command line's target: -arch sm_90a, or -arch=sm_90a. */
+static char suffix_of(const char *command)
+{
+	const char *at = strstr(command, "-arch");
+
+	at = at ? strstr(at, "sm_") : NULL;
+	if (!at)
+		return 0;
+	at += 3;
+	at += strspn(at, "0123456789");
+	return *at == 'a' || *at == 'f' ? *at : 0;
+}
 
 static void read_note(struct reader *r, const struct elf_section *s)
 {
@@ -356,9 +232,59 @@ static void read_note(struct reader *r, const struct elf_section *s)
 		buf_seek(&desc, 20);
 		command = buf_u32(&desc);
 		text = buf_string(&desc, 24ull + command);
-		if (buf_ok(&desc) && text)
+		if (buf_ok(&desc) && text) {
 			r->c->command = text;
+			if (suffix_of(text))
+				r->c->suffix = suffix_of(text);
+		}
 	}
+}
+
+/* ---- constant banks */
+
+/* .nv.constant<number>, for all or with .<function> behind. */
+static int add_bank(struct reader *r, const struct elf_section *s, struct err *e)
+{
+	const char *at = s->name + strlen(".nv.constant");
+	struct cubin_bank *bank;
+	uint32_t number = 0, function = CUBIN_ALL;
+
+	for (; *at >= '0' && *at <= '9' && number < 1000; at++)
+		number = number * 10 + (uint32_t)(*at - '0');
+	if (*at == '.') {
+		/* of a function that has no code here: nobody will ask for it */
+		if (s->info >= r->elf.sections_n || !r->of_section[s->info])
+			return 0;
+		function = r->of_section[s->info] - 1;
+		if (number == 0)
+			r->functions.at[function].const0_bytes =
+				s->bytes < UINT32_MAX ? (uint32_t)s->bytes : UINT32_MAX;
+	} else if (*at) {
+		return 0;
+	}
+	bank = vec_add(&r->banks);
+	if (!bank)
+		return cubin_no_memory(r, e);
+	*bank = (struct cubin_bank){number, function, s->bytes, s->data};
+	return 0;
+}
+
+/* See cubin.h. Measured by compiling a kernel that reads all of them. */
+const struct cubin_layout *cubin_layout(uint32_t sm)
+{
+	static const struct {
+		uint32_t from_sm;
+		struct cubin_layout layout;
+	} rows[] = {
+		{100, {.block = 0x360, .grid = 0x370, .stack = 0x37c, .params = 0x380}},
+		{90, {.block = 0x0, .grid = 0xc, .stack = 0x28, .params = 0x210}},
+		{0, {.block = 0x0, .grid = 0xc, .stack = 0x28, .params = 0x160}},
+	};
+	size_t i = 0;
+
+	while (sm < rows[i].from_sm)
+		i++;
+	return &rows[i].layout;
 }
 
 /* ---- sections, second round: what is known of the functions */
@@ -380,18 +306,22 @@ static int read_section(struct reader *r, const struct elf_section *s, struct er
 	struct cubin *c = r->c;
 	uint32_t f;
 
-	if ((starts(s->name, ".nv.") || starts(s->name, ".note.nv.")) && check_whole(r, s, e) < 0)
+	if ((starts(s->name, ".nv.") || starts(s->name, ".note.nv.") ||
+	     starts(s->name, ".rel.text.") || starts(s->name, ".rela.text.")) &&
+	    check_whole(r, s, e) < 0)
 		return -1;
 	if (!strcmp(s->name, ".nv.info"))
-		return read_module_info(r, s, e);
+		return cubin_module_info(r, s, e);
 	if (!strcmp(s->name, ".nv.compat"))
-		return read_compat(r, s, e);
+		return cubin_compat(r, s, e);
+	if (starts(s->name, ".nv.constant"))
+		return add_bank(r, s, e);
+	if ((f = function_of(r, s, ".rela.text.")) || (f = function_of(r, s, ".rel.text.")))
+		return add_relocs(r, f - 1, s, e);
 	if (starts(s->name, ".note.nv.")) {
 		read_note(r, s);
 	} else if ((f = function_of(r, s, ".nv.info."))) {
-		return read_function_info(r, f - 1, s, e);
-	} else if ((f = function_of(r, s, ".nv.constant0."))) {
-		r->functions.at[f - 1].const0_bytes = clamp32(s->bytes);
+		return cubin_function_info(r, f - 1, s, e);
 	} else if ((f = function_of(r, s, ".nv.local."))) {
 		r->functions.at[f - 1].local_bytes = clamp32(s->bytes);
 	} else if ((f = function_of(r, s, ".nv.shared."))) {
@@ -417,49 +347,80 @@ static int read_sections(struct reader *r, struct err *e)
 
 /* ---- the result */
 
-static int compare_params(const void *va, const void *vb)
+static int compare2(uint64_t a1, uint64_t b1, uint64_t a2, uint64_t b2)
 {
-	const struct param *a = va, *b = vb;
-	int c = (a->function > b->function) - (a->function < b->function);
+	return a1 != b1 ? (a1 > b1) - (a1 < b1) : (a2 > b2) - (a2 < b2);
+}
 
-	return c ? c : (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
+#define COMPARE(name, type, key)                                           \
+	static int compare_##name(const void *va, const void *vb)          \
+	{                                                                  \
+		const struct type *a = va, *b = vb;                        \
+                                                                           \
+		return compare2(a->function, b->function, a->key, b->key); \
+	}
+
+COMPARE(params, param, ordinal)
+COMPARE(spills, spill, offset)
+COMPARE(branches, branch, b.offset)
+COMPARE(parts, part, p.offset)
+COMPARE(relocs, reloc, r.offset)
+
+/* Sort a list of all functions' items and give each function its stretch of them. */
+#define HAND_OUT(r, list, item, to, to_n, e)                                                       \
+	do {                                                                                       \
+		__typeof__(&(r)->list.at->item) all_ =                                             \
+			arena_array((r)->c->arena, (r)->list.n, sizeof(*all_));                    \
+                                                                                                   \
+		if (!all_)                                                                         \
+			return cubin_no_memory(r, e);                                              \
+		vec_sort(&(r)->list, compare_##list);                                              \
+		for (size_t i_ = 0; i_ < (r)->list.n; i_++) {                                      \
+			struct cubin_function *f_ = &(r)->c->functions[(r)->list.at[i_].function]; \
+                                                                                                   \
+			all_[i_] = (r)->list.at[i_].item;                                          \
+			if (!f_->to_n++)                                                           \
+				f_->to = &all_[i_];                                                \
+		}                                                                                  \
+	} while (0)
+
+static int index_functions(struct reader *r, struct err *e)
+{
+	struct cubin *c = r->c;
+
+	for (size_t i = 0; i < c->functions_n; i++) {
+		const char *name = c->functions[i].name;
+		uint32_t *index = keymap_put(&c->by_name, c->arena, name, clamp32(strlen(name)));
+
+		if (!index)
+			return cubin_no_memory(r, e);
+		if (*index == KEYMAP_NONE)
+			*index = (uint32_t)i;
+	}
+	return 0;
 }
 
 static int finish(struct reader *r, struct err *e)
 {
 	struct cubin *c = r->c;
-	size_t n = r->functions.n;
 
-	c->functions = arena_copy(c->arena, r->functions.at, n * sizeof(*c->functions));
-	if (!c->functions)
-		return no_memory(r, e);
-	c->functions_n = n;
-	for (size_t i = 0; i < n; i++) {
-		const char *name = c->functions[i].name;
-		uint32_t *index = keymap_put(&c->by_name, c->arena, name, clamp32(strlen(name)));
-
-		if (!index)
-			return no_memory(r, e);
-		if (*index == KEYMAP_NONE)
-			*index = (uint32_t)i;
-		/* Where the compiler marks spills at all it may still have had none to mark. */
-		c->functions[i].has_annotations = c->functions[i].annotations.bytes ||
-						  c->cuda_version >= 128;
-	}
-	vec_sort(&r->params, compare_params);
-	for (size_t i = 0, k; i < r->params.n; i += k) {
-		struct cubin_function *f = &c->functions[r->params.at[i].function];
-
-		for (k = 1; i + k < r->params.n &&
-			    r->params.at[i + k].function == r->params.at[i].function;)
-			k++;
-		f->params = arena_array(c->arena, k, sizeof(*f->params));
-		if (!f->params)
-			return no_memory(r, e);
-		f->params_n = k;
-		for (size_t p = 0; p < k; p++)
-			f->params[p] = r->params.at[i + p].p;
-	}
+	c->functions =
+		arena_copy(c->arena, r->functions.at, r->functions.n * sizeof(*c->functions));
+	c->banks = arena_copy(c->arena, r->banks.at, r->banks.n * sizeof(*c->banks));
+	if (!c->functions || !c->banks)
+		return cubin_no_memory(r, e);
+	c->functions_n = r->functions.n;
+	c->banks_n = r->banks.n;
+	if (index_functions(r, e) < 0)
+		return -1;
+	/* Where the compiler marks spills at all it may still have had none to mark. */
+	for (size_t i = 0; i < c->functions_n; i++)
+		c->functions[i].has_annotations |= c->cuda_version >= 128;
+	HAND_OUT(r, params, p, params, params_n, e);
+	HAND_OUT(r, spills, offset, spills_at, spills, e);
+	HAND_OUT(r, branches, b, branches, branches_n, e);
+	HAND_OUT(r, parts, p, parts, parts_n, e);
+	HAND_OUT(r, relocs, r, relocs, relocs_n, e);
 	return 0;
 }
 
@@ -470,14 +431,14 @@ int cubin_open(struct cubin *c, struct buf file, struct err *e)
 	int rc = -1;
 
 	if (!result.arena) {
-		no_memory(&r, e);
+		cubin_no_memory(&r, e);
 		goto out;
 	}
 	if (read_header(&r, e) < 0)
 		goto out;
 	r.of_section = calloc((size_t)r.elf.sections_n + 1, sizeof(*r.of_section));
 	if (!r.of_section) {
-		no_memory(&r, e);
+		cubin_no_memory(&r, e);
 		goto out;
 	}
 	if (find_sections(&r, e) < 0 || find_symbols(&r, e) < 0 || read_sections(&r, e) < 0 ||
@@ -490,9 +451,37 @@ out:
 		cubin_close(&result);
 	vec_fini(&r.functions);
 	vec_fini(&r.params);
+	vec_fini(&r.spills);
+	vec_fini(&r.branches);
+	vec_fini(&r.parts);
+	vec_fini(&r.relocs);
+	vec_fini(&r.banks);
 	free(r.of_section);
 	free(r.of_symbol);
+	free(r.part_of_symbol);
 	return rc;
+}
+
+int cubin_target(struct buf file, uint32_t *sm, char *suffix, struct err *e)
+{
+	struct cubin c = {.file = file, .command = ""};
+	struct reader r = {.c = &c};
+
+	if (read_header(&r, e) < 0)
+		return -1;
+	for (uint32_t i = 1; i < r.elf.sections_n; i++) {
+		struct elf_section s;
+
+		if (elf_section_at(&r.elf, i, &s, e) < 0)
+			return -1;
+		if (!strcmp(s.name, ".nv.compat") && cubin_compat(&r, &s, e) < 0)
+			return -1;
+		if (!strcmp(s.name, ".note.nv.tkinfo"))
+			read_note(&r, &s);
+	}
+	*sm = c.sm;
+	*suffix = c.suffix;
+	return 0;
 }
 
 void cubin_close(struct cubin *c)

@@ -128,12 +128,49 @@ static void test_files(void **state)
 	remove_dir(dir);
 }
 
+static void test_leb(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n, used;
+		uint64_t u;
+		int64_t s;
+	} cases[] = {
+		{"\0", 1, 1, 0, 0},
+		{"\x3f", 1, 1, 63, 63},
+		{"\x7f", 1, 1, 127, -1},
+		{"\x80\x7f", 2, 2, 127 << 7, -128},
+		{"\xe5\x8e\x26", 3, 3, 624485, 624485},
+		{"\xc0\xbb\x78", 3, 3, 1973696, -123456},
+		{"\x81\x80\x80\x80\x00\xff", 6, 5, 1, 1},
+		{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, 10, UINT64_MAX, -1},
+		{"\x81\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7f", 12, 12, 1,
+		 1}, /* more than 64 bits */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tail_copy t = tail_copy(cases[i].bytes, cases[i].n);
+		struct buf u = buf_of(t.data, cases[i].n), s = u, cut;
+
+		assert_true(buf_uleb(&u) == cases[i].u);
+		assert_true(buf_sleb(&s) == cases[i].s);
+		assert_true(buf_ok(&u) && buf_ok(&s));
+		assert_int_equal(u.at, cases[i].used);
+		assert_int_equal(s.at, cases[i].used);
+		cut = buf_of(t.data, cases[i].used - 1);
+		buf_uleb(&cut);
+		assert_false(buf_ok(&cut));
+		tail_free(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_copy),    cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_leb),     cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_parts),   cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_strings), cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

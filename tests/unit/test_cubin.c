@@ -1,12 +1,13 @@
 /*
  * test_cubin.c - the stored cubins against what their assembler said of them (RESOURCES), the two
- * header layouts, and damaged files. Run from the top of the tree, as all tests are.
+ * header layouts, what is listed of functions, and damaged files. Run from the top of the tree, as all tests are.
  */
 #include "cubin.h"
 
 #include "kbn_test.h"
 
 #define GOLDEN "tests/golden/cubin/"
+#define LINES  "tests/golden/lines/"
 
 static void test_resources(void **state)
 {
@@ -220,12 +221,13 @@ static void test_hostile(void **state)
 	memcpy(&table, data + 40, sizeof(table));
 	memcpy(&sections, data + 60, sizeof(sections));
 	needed = (size_t)table + sections * 64u; /* only program headers follow */
-	for (size_t n = 0; n < needed; n += n < 2048 ? 1 : 61) {
+	for (size_t n = 0; n < needed; n++) {
 		struct tail_copy t = tail_copy(data, n);
 		struct err e = {0};
 		struct cubin c;
 
 		assert_int_equal(cubin_open(&c, buf_of(t.data, n), &e), -1);
+		assert_in_range(e.offset, 0, n < 64 ? n : needed);
 		tail_free(&t);
 	}
 	for (size_t i = 0; i < bytes; i += i < 64 || i > bytes - 4096 ? 1 : 7) {
@@ -275,13 +277,217 @@ static void test_syscalls(void **state)
 	}
 }
 
+static uint8_t *open_lines(struct cubin *c, const char *name)
+{
+	struct err e = {0};
+	char path[128];
+	size_t bytes;
+	uint8_t *data;
+
+	snprintf(path, sizeof(path), LINES "%s.cubin", name);
+	data = load_file(path, &bytes);
+	if (cubin_open(c, buf_of(data, bytes), &e) < 0)
+		fail_msg("%s: %s", name, e.text);
+	return data;
+}
+
+/*
+ * lines.cu on every architecture: the function out of line, the jump tables, the banks, the target
+ * with its suffix. Where the branches are and where they lead was read off the disassembler's text.
+ */
+static void test_listed(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t sm;
+		char suffix;
+		uint32_t part_at, branches, targets[4]; /* offset of each branch */
+	} cases[] = {
+		{"lines.sm_75", 75, 0, 0x3e0, 3, {0x110, 0x1b0, 0x2d0}},
+		{"lines.sm_90a", 90, 'a', 0x410, 3, {0x140, 0x1e0, 0x300}},
+		{"lines.sm_100f", 100, 'f', 0x440, 4, {0x140, 0x1e0, 0x310, 0x3b0}},
+		{"lines.sm_120", 120, 0, 0x430, 4, {0x140, 0x1e0, 0x300, 0x3a0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct cubin_function *f;
+		unsigned own = 0, module = 0;
+		struct cubin c;
+		uint8_t *data = open_lines(&c, cases[i].name);
+
+		assert_int_equal(c.sm, cases[i].sm);
+		assert_int_equal(c.suffix, cases[i].suffix);
+		assert_true(c.has_lines && !c.is_debug && !c.is_relocatable);
+		assert_int_equal(c.functions_n, 1);
+		f = &c.functions[0];
+		assert_int_equal(f->param_base, cubin_layout(c.sm)->params);
+		assert_int_equal(f->relocs_n, 0);
+		assert_int_equal(f->parts_n, 1);
+		assert_string_equal(f->parts[0].name, "$_Z8branchesPfPKfi$_Z4slowfi");
+		assert_int_equal(f->parts[0].offset, cases[i].part_at);
+		assert_int_equal(f->parts[0].offset + f->parts[0].bytes, f->code.bytes);
+		assert_int_equal(f->branches_n, cases[i].branches);
+		for (size_t k = 0; k < f->branches_n; k++) {
+			assert_int_equal(f->branches[k].offset, cases[i].targets[k]);
+			assert_int_equal(f->branches[k].targets_n, 3);
+			for (size_t n = 0; n < 3; n++)
+				assert_true(f->branches[k].targets[n] < f->parts[0].offset);
+		}
+		for (size_t k = 0; k < c.banks_n; k++) {
+			const struct cubin_bank *b = &c.banks[k];
+
+			assert_int_equal(b->bytes, b->data.bytes);
+			if (b->function == CUBIN_ALL) { /* __constant__ float table[16] */
+				module += b->number == 3 && b->bytes == 64;
+				continue;
+			}
+			assert_int_equal(b->function, 0);
+			/* the jump tables: a word for each target */
+			own += b->number == 2 ? b->bytes == 12 * f->branches_n
+					      : b->number == 0 && b->bytes == f->const0_bytes;
+		}
+		assert_int_equal(own, 2);
+		assert_int_equal(module, 1);
+		cubin_close(&c);
+		free(data);
+	}
+}
+
+/* Relocatable code: device functions are functions of their own, calls and addresses are open. */
+static void test_relocatable(void **state)
+{
+	const struct cubin_function *f, *slow;
+	unsigned calls = 0;
+	struct cubin c;
+	uint8_t *data = open_lines(&c, "relocatable.sm_90");
+
+	(void)state;
+	assert_true(c.is_relocatable);
+	assert_int_equal(c.functions_n, 2);
+	f = cubin_find(&c, "_Z8branchesPfPKfi");
+	slow = cubin_find(&c, "_Z4slowfi");
+	assert_true(f && f->is_kernel && slow && !slow->is_kernel);
+	assert_int_equal(f->parts_n, 0);
+	assert_int_equal(f->relocs_n + slow->relocs_n, 8);
+	for (size_t i = 0; i < f->relocs_n; i++) {
+		const struct cubin_reloc *r = &f->relocs[i];
+
+		assert_true(r->offset < f->code.bytes && r->offset % 16 == 0 && r->type);
+		assert_true(!i || f->relocs[i - 1].offset <= r->offset);
+		calls += !strcmp(r->symbol, "_Z4slowfi");
+	}
+	assert_int_equal(calls, 1);
+	for (size_t i = 0; i < slow->relocs_n; i++)
+		assert_string_equal(slow->relocs[i].symbol, "table");
+	cubin_close(&c);
+	free(data);
+	data = open_lines(&c, "debug.sm_90");
+	assert_true(c.is_debug && c.has_lines);
+	cubin_close(&c);
+	free(data);
+}
+
+/* Every mark of a spill is at an LDL or STL: opcodes 0x983 and 0x387 in the low 12 bits. */
+static void test_spills(void **state)
+{
+	static const char *const names[] = {"80", "90", "100", "120"};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		char path[96];
+		size_t bytes, spills = 0;
+		struct err e = {0};
+		struct cubin c;
+		uint8_t *data;
+
+		snprintf(path, sizeof(path), GOLDEN "spill_bad.sm_%s.cubin", names[i]);
+		data = load_file(path, &bytes);
+		assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+		for (size_t k = 0; k < c.functions_n; k++) {
+			const struct cubin_function *f = &c.functions[k];
+
+			assert_true(f->has_annotations);
+			for (size_t n = 0; n < f->spills; n++) {
+				uint16_t opcode;
+
+				assert_true(!n || f->spills_at[n - 1] < f->spills_at[n]);
+				memcpy(&opcode, f->code.data + f->spills_at[n], 2);
+				opcode &= 0xfff;
+				assert_true(opcode == 0x983 || opcode == 0x387);
+				spills++;
+			}
+		}
+		assert_true(spills > 10);
+		cubin_close(&c);
+		free(data);
+	}
+}
+
+/* Long lists come in several records. The record of a parameter becomes a second list of spills. */
+static void test_two_records(void **state)
+{
+	const struct cubin_function *f;
+	struct err e = {0};
+	struct cubin c;
+	size_t bytes, before;
+	uint8_t *data = load_file(GOLDEN "spill_bad.sm_90.cubin", &bytes), *at;
+	const uint32_t mark[2] = {1, 0x20};
+
+	(void)state;
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	before = c.functions[0].spills;
+	assert_true(before > 0);
+	cubin_close(&c);
+	/* parameters, 12 bytes each: 04 17 0c 00 */
+	at = memmem(data, bytes, "\4\27\14\0", 4);
+	assert_non_null(at);
+	at[1] = 0x55;
+	memcpy(at + 4, mark, 8);
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	f = &c.functions[0];
+	assert_int_equal(f->spills, before + 1);
+	assert_int_equal(f->spills_at[0], 0x20);
+	cubin_close(&c);
+	at[8] = 0x28; /* in the middle of an instruction */
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), -1);
+	assert_int_equal(e.code, ERR_CORRUPT);
+	assert_int_equal(e.offset, at + 4 - data);
+	free(data);
+}
+
+static void test_target(void **state)
+{
+	static const char *const names[] = {"75", "90a", "100f", "120"};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		char path[96], text[16];
+		struct err e = {0};
+		uint32_t sm = 0;
+		size_t bytes;
+		char suffix = 0;
+		uint8_t *data;
+
+		snprintf(path, sizeof(path), LINES "lines.sm_%s.cubin", names[i]);
+		data = load_file(path, &bytes);
+		assert_int_equal(cubin_target(buf_of(data, bytes), &sm, &suffix, &e), 0);
+		snprintf(text, sizeof(text), "%u%s", sm, suffix ? (char[]){suffix, 0} : "");
+		assert_string_equal(text, names[i]);
+		assert_int_equal(cubin_target(buf_of(data, 100), &sm, &suffix, &e), -1);
+		free(data);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_resources),    cmocka_unit_test(test_syscalls),
 		cmocka_unit_test(test_old_header),   cmocka_unit_test(test_wide_parameters),
-		cmocka_unit_test(test_cut_sections), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_cut_sections), cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_relocatable),  cmocka_unit_test(test_spills),
+		cmocka_unit_test(test_two_records),  cmocka_unit_test(test_target),
+		cmocka_unit_test(test_refused),      cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
