@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #define CONTAINER_BYTES 16u
+#define CONTAINER_HEAD  (1 | CONTAINER_BYTES << 16) /* version and header size */
 #define ENTRY_BYTES     64u
 
 #define FLAG_DEBUG  0x2u
@@ -29,12 +30,15 @@ static uint32_t word_at(const struct buf *b, size_t at)
 /* Move the cursor to the next container at or behind it; false when there is none. */
 static bool find_container(struct fatbin *f)
 {
-	size_t at = (f->data.at + 7) / 8 * 8;
+	const uint8_t *data = f->data.data;
 
-	for (; at < f->data.bytes && f->data.bytes - at >= CONTAINER_BYTES; at += 8) {
-		if (word_at(&f->data, at) != FATBIN_MAGIC)
-			continue;
-		if (f->is_scan && word_at(&f->data, at + 4) != (1 | CONTAINER_BYTES << 16))
+	/* Host files have hundreds of megabytes to pass over: no call for each word of them. */
+	for (size_t at = (f->data.at + 7) / 8 * 8;
+	     at < f->data.bytes && f->data.bytes - at >= CONTAINER_BYTES; at += 8) {
+		uint32_t head[2];
+
+		memcpy(head, data + at, sizeof(head));
+		if (head[0] != FATBIN_MAGIC || (f->is_scan && head[1] != CONTAINER_HEAD))
 			continue;
 		buf_seek(&f->data, at);
 		return true;
@@ -194,43 +198,92 @@ static size_t unpack(const struct fatbin_entry *entry, uint8_t *out, size_t room
 	return room;
 }
 
-/* Link-time code bears the marks of a packed entry without being packed. */
-static int copy_opaque(const struct fatbin_entry *entry, uint64_t *budget, uint8_t **out,
-		       size_t *bytes, struct err *e)
+/* Room to unpack to. Link-time code may have to be copied as it is, see unpack_checked(). */
+static uint64_t room_for(const struct fatbin_entry *entry)
 {
-	struct fatbin_entry stored = *entry;
+	uint64_t packed = entry->kind == FATBIN_LTO ? entry->payload.bytes : 0;
 
-	stored.packing = FATBIN_STORED;
-	stored.bytes = entry->payload.bytes;
-	return fatbin_unpack(&stored, budget, out, bytes, e);
+	return entry->bytes > packed ? entry->bytes : packed;
+}
+
+/* Unpack to `out`, which has the room that room_for() says. */
+static int unpack_checked(const struct fatbin_entry *entry, uint8_t *out, size_t *bytes,
+			  struct err *e)
+{
+	*bytes = (size_t)entry->bytes;
+	if (unpack(entry, out, *bytes) == *bytes)
+		return 0;
+	/* Link-time code bears the marks of a packed entry without being packed. */
+	if (entry->kind == FATBIN_LTO) {
+		*bytes = entry->payload.bytes;
+		memcpy(out, entry->payload.data, *bytes);
+		return 0;
+	}
+	return err_set(e, ERR_CORRUPT, (int64_t)entry->payload.origin,
+		       "%s payload of a fat binary entry is damaged",
+		       entry->packing == FATBIN_ZSTD ? "zstd" : "LZ4");
+}
+
+static int no_room(const struct fatbin_entry *entry, struct err *e)
+{
+	return err_set(e, ERR_MEMORY, (int64_t)entry->offset,
+		       "no memory for a fat binary entry of %llu bytes",
+		       (unsigned long long)entry->bytes);
+}
+
+static int check_limit(const struct fatbin_entry *entry, uint64_t limit, struct err *e)
+{
+	if (room_for(entry) <= FATBIN_ENTRY_MAX && room_for(entry) <= limit)
+		return 0;
+	return err_set(e, ERR_LIMIT, (int64_t)entry->offset,
+		       "fat binary entry of %llu bytes is above the limit",
+		       (unsigned long long)entry->bytes);
 }
 
 int fatbin_unpack(const struct fatbin_entry *entry, uint64_t *budget, uint8_t **out, size_t *bytes,
 		  struct err *e)
 {
-	uint64_t want = entry->bytes;
 	uint8_t *data;
+	size_t n;
 
-	if (want > FATBIN_ENTRY_MAX || want > *budget)
-		return err_set(e, ERR_LIMIT, (int64_t)entry->offset,
-			       "fat binary entry of %llu bytes is above the limit",
-			       (unsigned long long)want);
-	data = malloc((size_t)want + 1);
+	if (check_limit(entry, *budget, e) < 0)
+		return -1;
+	data = malloc((size_t)room_for(entry) + 1);
 	if (!data)
-		return err_set(e, ERR_MEMORY, (int64_t)entry->offset,
-			       "no memory for a fat binary entry of %llu bytes",
-			       (unsigned long long)want);
-	if (unpack(entry, data, (size_t)want) != want) {
+		return no_room(entry, e);
+	if (unpack_checked(entry, data, &n, e) < 0) {
 		free(data);
-		if (entry->kind == FATBIN_LTO)
-			return copy_opaque(entry, budget, out, bytes, e);
-		return err_set(e, ERR_CORRUPT, (int64_t)entry->payload.origin,
-			       "%s payload of a fat binary entry is damaged",
-			       entry->packing == FATBIN_ZSTD ? "zstd" : "LZ4");
+		return -1;
 	}
-	*budget -= want;
+	*budget -= n;
 	*out = data;
-	*bytes = (size_t)want;
+	*bytes = n;
+	return 0;
+}
+
+int fatbin_view(const struct fatbin_entry *entry, struct fatbin_room *room, struct buf *out,
+		struct err *e)
+{
+	size_t n;
+
+	if (entry->packing == FATBIN_STORED) {
+		*out = buf_of(entry->payload.data, entry->payload.bytes);
+		return 0;
+	}
+	if (check_limit(entry, FATBIN_ENTRY_MAX, e) < 0)
+		return -1;
+	if (room->bytes < room_for(entry)) {
+		/* not realloc: the old content would be copied for nothing */
+		free(room->data);
+		room->bytes = 0;
+		room->data = malloc((size_t)room_for(entry));
+		if (!room->data)
+			return no_room(entry, e);
+		room->bytes = (size_t)room_for(entry);
+	}
+	if (unpack_checked(entry, room->data, &n, e) < 0)
+		return -1;
+	*out = buf_of(room->data, n);
 	return 0;
 }
 
@@ -269,43 +322,4 @@ int fatbin_select(struct buf data, uint32_t sm, struct fatbin_entry *entry, stru
 	}
 	/* What was found before a damaged part is still right, but a better one may have been lost. */
 	return best ? 1 : rc;
-}
-
-/* ---- whole files */
-
-int fatbin_file_open(struct fatbin_file *f, struct buf file, struct err *e)
-{
-	struct fatbin_file result = {.file = file};
-	struct elf elf;
-
-	if (!elf_is(&file)) {
-		if (fatbin_open(&result.current, file, e) < 0)
-			return -1;
-	} else if (elf_machine(&file) != ELF_MACHINE_CUDA) {
-		result.current = (struct fatbin){.data = file, .is_scan = true};
-	} else {
-		if (elf_open(&elf, file, e) < 0)
-			return -1;
-		result.is_cubin = true;
-		result.sm = elf.abi_version >= 8 ? elf.flags >> 8 & 0xffff : elf.flags & 0xff;
-	}
-	*f = result;
-	return 0;
-}
-
-int fatbin_file_next(struct fatbin_file *f, struct fatbin_entry *entry, struct err *e)
-{
-	if (!f->is_cubin)
-		return fatbin_next(&f->current, entry, e);
-	if (f->is_done)
-		return 0;
-	f->is_done = true;
-	*entry = (struct fatbin_entry){
-		.offset = f->file.origin,
-		.kind = FATBIN_CUBIN,
-		.sm = f->sm,
-		.payload = f->file,
-		.bytes = f->file.bytes,
-	};
-	return 1;
 }

@@ -1,8 +1,7 @@
 /*
- * fatbin.h - fat binaries: containers of code for several architectures, alone or inside host
- * executables, shared objects and relocatables. Input: bytes of a file. Output: one entry after
- * another, still packed; unpacked on request. Nothing is held but the place in the input.
- * Leaves the inside of a cubin to cubin.c. The format is not documented by the vendor; what is known
+ * fatbin.h - fat binaries: containers of code for several architectures. Input: bytes. Output: one
+ * entry after another, still packed; unpacked on request. Nothing is held but the place in the input.
+ * Leaves the inside of a cubin to cubin.c and finding containers in files to image_file.c. The format is not documented by the vendor; what is known
  * of it was found by dissecting files, so that anything unexpected is an error of that one container.
  */
 #ifndef KBN_FATBIN_H
@@ -13,7 +12,6 @@
 #include <stdint.h>
 
 #include "buf.h"
-#include "elf.h"
 #include "err.h"
 
 #define FATBIN_MAGIC         0xba55ed50u
@@ -67,31 +65,24 @@ int fatbin_next(struct fatbin *f, struct fatbin_entry *entry, struct err *e);
 int fatbin_unpack(const struct fatbin_entry *entry, uint64_t *budget, uint8_t **out, size_t *bytes,
 		  struct err *e);
 
+/* Memory that one unpacking after another uses; begins as zeros, free(data) at the end. */
+struct fatbin_room {
+	uint8_t *data;
+	size_t bytes;
+};
+
+/*
+ * The unpacked bytes as a view whose offsets begin at 0: into the input where they are stored as they
+ * are, else into `room`, which grows to the largest entry. The next call with this room ends the view.
+ */
+int fatbin_view(const struct fatbin_entry *entry, struct fatbin_room *room, struct buf *out,
+		struct err *e);
+
 /*
  * What a device runs of these containers: 1 and the entry, 0 when nothing fits. SM as in 90.
  * Cubins of the same major with the highest minor not above it, `a` only on its own SM, `f` within its
  * family, of equal ones a before f before plain; else the PTX with the highest target not above.
  */
 int fatbin_select(struct buf data, uint32_t sm, struct fatbin_entry *entry, struct err *e);
-
-/* Any file with device code in it, entry by entry. */
-struct fatbin_file {
-	struct buf file;
-	bool is_cubin; /* the file itself is one cubin */
-	bool is_done;  /* and that was given */
-	uint32_t sm;   /* of the cubin */
-	struct fatbin current;
-};
-
-/*
- * `file` may be a cubin, a container, a wrapper followed by one, or a host file (ELF: executable,
- * shared object, relocatable). ERR_FORMAT for anything else. Host files are scanned from end to end
- * and not by section: mathematics libraries keep most of their containers in other sections than
- * .nv_fatbin. A host file without device code is no error: it has no entries.
- */
-int fatbin_file_open(struct fatbin_file *f, struct buf file, struct err *e);
-
-/* As fatbin_next, over all containers of the file; a cubin is one stored entry. */
-int fatbin_file_next(struct fatbin_file *f, struct fatbin_entry *entry, struct err *e);
 
 #endif

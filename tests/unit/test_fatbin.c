@@ -1,6 +1,5 @@
 /*
- * test_fatbin.c - containers built here, entry by entry: walking, unpacking, choosing, damage, and
- * host files that carry them.
+ * test_fatbin.c - containers built here, entry by entry: walking, unpacking, choosing, damage.
  */
 #include "fatbin.h"
 
@@ -336,95 +335,55 @@ static void test_cut(void **state)
 	}
 }
 
-/*
- * A host file: its containers are found wherever they are, in the order of the file. The magic
- * number alone, as in the code of a program that reads fat binaries, is no container.
- */
-static void test_host(void **state)
+/* Views: into the input where nothing is packed, else into one room that is used again. */
+static void test_view(void **state)
 {
-	struct made host = {0};
-	struct fatbin_file f;
+	static const struct {
+		uint64_t flags;
+		size_t bytes;
+	} entries[] = {{0x8011, 5000}, {0x11, 1001}, {0x2011, 3000}, {0x8011, 4999}};
+	struct fatbin_room room = {0};
 	struct fatbin_entry entry;
-	struct err e = {0};
-
-	(void)state;
-	put(&host, 0, "\177ELF\2\1\1", 7);
-	put32(&host, 16, 3 | 62 << 16); /* shared object, x86-64 */
-	put64(&host, 120, 0);
-	assert_int_equal(fatbin_file_open(&f, buf_of(host.bytes, host.n), &e), 0);
-	assert_int_equal(fatbin_file_next(&f, &entry, &e), 0); /* no device code at all */
-	put32(&host, 128, FATBIN_MAGIC);
-	put32(&host, 132, 0x4711);
-	put64(&host, 136, 0);
-	for (uint32_t i = 0; i < 3; i++) {
-		begin(&host);
-		add(&host, FATBIN_CUBIN, 80 + i, 0x11, "payload", 7);
-		put64(&host, host.n, 0x1122334455667788);
-	}
-	assert_int_equal(fatbin_file_open(&f, buf_of(host.bytes, host.n), &e), 0);
-	assert_false(f.is_cubin);
-	for (uint32_t i = 0; i < 3; i++) {
-		assert_int_equal(fatbin_file_next(&f, &entry, &e), 1);
-		assert_int_equal(entry.sm, 80 + i);
-		assert_unpacks(&entry, "payload", 7);
-	}
-	assert_int_equal(fatbin_file_next(&f, &entry, &e), 0);
-	assert_int_equal(fatbin_file_open(&f, buf_of("plain text, long enough", 23), &e), -1);
-	assert_int_equal(e.code, ERR_FORMAT);
-	assert_int_equal(fatbin_file_open(&f, buf_of("", 0), &e), -1);
-	assert_int_equal(fatbin_file_open(&f, buf_of("\177ELF", 4), &e), 0);
-	assert_int_equal(fatbin_file_next(&f, &entry, &e), 0);
-}
-
-/* A wrapper holds pointers; the container behind it is found. */
-static void test_wrapper(void **state)
-{
 	struct made m = {0};
-	struct fatbin_file f;
-	struct fatbin_entry entry;
+	struct fatbin f;
 	struct err e = {0};
+	const uint8_t *first = NULL;
 
 	(void)state;
-	put32(&m, 0, FATBIN_WRAPPER_MAGIC);
-	put32(&m, 4, 1);
-	put64(&m, 8, 0x7f0012345678);
-	put64(&m, 16, 0);
-	assert_int_equal(fatbin_file_open(&f, buf_of(m.bytes, m.n), &e), -1);
+	fill_text();
 	begin(&m);
-	add(&m, FATBIN_PTX, 80, 0x11, ".version 8.0", 13);
-	assert_int_equal(fatbin_file_open(&f, buf_of(m.bytes, m.n), &e), 0);
-	assert_int_equal(fatbin_file_next(&f, &entry, &e), 1);
-	assert_int_equal(entry.kind, FATBIN_PTX);
-	assert_unpacks(&entry, ".version 8.0", 13);
-	assert_int_equal(fatbin_file_next(&f, &entry, &e), 0);
-}
+	for (size_t i = 0; i < 4; i++)
+		add(&m, FATBIN_CUBIN, 90, entries[i].flags, text, entries[i].bytes);
+	assert_int_equal(fatbin_open(&f, buf_of(m.bytes, m.n), &e), 0);
+	for (size_t i = 0; i < 4; i++) {
+		bool is_stored = entries[i].flags == 0x11;
+		struct buf view;
 
-static void test_bare_cubin(void **state)
-{
-	struct fatbin_file f;
-	struct fatbin_entry entry;
-	struct err e = {0};
-	size_t bytes;
-	uint8_t *data = load_file("tests/golden/cubin/uncoalesced_bad.sm_90.cubin", &bytes);
-
-	(void)state;
-	assert_int_equal(fatbin_file_open(&f, buf_of(data, bytes), &e), 0);
-	assert_true(f.is_cubin);
-	assert_int_equal(fatbin_file_next(&f, &entry, &e), 1);
-	assert_int_equal(entry.sm, 90);
-	assert_int_equal(entry.bytes, bytes);
-	assert_unpacks(&entry, data, bytes);
-	assert_int_equal(fatbin_file_next(&f, &entry, &e), 0);
-	free(data);
+		assert_int_equal(fatbin_next(&f, &entry, &e), 1);
+		assert_int_equal(fatbin_view(&entry, &room, &view, &e), 0);
+		assert_in_range(view.bytes, entries[i].bytes, entries[i].bytes + 7);
+		assert_memory_equal(view.data, text, entries[i].bytes);
+		assert_int_equal(view.origin, 0);
+		if (!first)
+			first = view.data;
+		assert_ptr_equal(view.data, is_stored ? entry.payload.data : first);
+	}
+	assert_int_equal(room.bytes, 5000);
+	entry.bytes = 5001; /* a claim that is wrong, and one that is absurd */
+	assert_int_equal(fatbin_view(&entry, &room, &(struct buf){0}, &e), -1);
+	assert_int_equal(e.code, ERR_CORRUPT);
+	entry.bytes = FATBIN_ENTRY_MAX + 1;
+	assert_int_equal(fatbin_view(&entry, &room, &(struct buf){0}, &e), -1);
+	assert_int_equal(e.code, ERR_LIMIT);
+	free(room.data);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_walk),    cmocka_unit_test(test_unpack),
-		cmocka_unit_test(test_select),  cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_cut),     cmocka_unit_test(test_host),
-		cmocka_unit_test(test_wrapper), cmocka_unit_test(test_bare_cubin),
+		cmocka_unit_test(test_walk),   cmocka_unit_test(test_unpack),
+		cmocka_unit_test(test_select), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_cut),    cmocka_unit_test(test_view),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
