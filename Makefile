@@ -167,6 +167,13 @@ $(BUILD)/libkbn_analyzer.a: $(call obj,$(filter-out analyzer/main.c,$(ANALYZER_S
 $(BUILD)/kbn: $(BUILD)/analyzer/main.o $(BUILD)/libkbn_analyzer.a
 	$(call link,$^ $(ANALYZER_LIBS))
 
+# Tools of the SASS decoder's checks: words as text, control codes against operands, speed.
+GOLDEN_TOOLS := $(patsubst tests/golden/%.c,$(BUILD)/golden/%,$(wildcard tests/golden/*.c))
+$(BUILD)/golden/%: $(BUILD)/tests/golden/%.o $(BUILD)/libkbn_analyzer.a
+	$(call link,$^ $(ANALYZER_LIBS))
+.PHONY: golden-tools
+golden-tools: $(GOLDEN_TOOLS)                   ## tools that compare the SASS decoder with others
+
 # Clients that call the driver directly get it in NEEDED, the others do not; none has a run path.
 $(BUILD)/fake/libcuda.so.1: $(call obj,$(FAKE_SRC))
 	$(call link,-shared -Wl$(comma)-soname$(comma)libcuda.so.1 $^ -ldl -lpthread)

@@ -104,9 +104,12 @@ static bool line_text(const struct listing *l, const struct sass_insn *insn, cha
 {
 	const struct line_row *row = line_table_find(&l->lines, l->function, (uint32_t)insn->address);
 
+	const struct line_file *file;
+
 	if (!row || row->file == LINE_NONE || !row->line)
 		return false;
-	snprintf(out, 512, "%s:%" PRIu32, l->lines.files[row->file], row->line);
+	file = &l->lines.files[row->file];
+	snprintf(out, 512, "%s%s%s:%" PRIu32, file->directory, *file->directory ? "/" : "", file->name, row->line);
 	return true;
 }
 
