@@ -240,6 +240,14 @@ static void read_note(struct reader *r, const struct elf_section *s)
 	}
 }
 
+/* The sections that say for what and by whom the cubin was made. */
+static int read_origin(struct reader *r, const struct elf_section *s, struct err *e)
+{
+	if (starts(s->name, ".note.nv."))
+		read_note(r, s);
+	return strcmp(s->name, ".nv.compat") ? 0 : cubin_compat(r, s, e);
+}
+
 /* ---- constant banks */
 
 /* .nv.constant<number>, for all or with .<function> behind. */
@@ -312,17 +320,13 @@ static int read_section(struct reader *r, const struct elf_section *s, struct er
 		return -1;
 	if (!strcmp(s->name, ".nv.info"))
 		return cubin_module_info(r, s, e);
-	if (!strcmp(s->name, ".nv.compat"))
-		return cubin_compat(r, s, e);
 	if (starts(s->name, ".nv.constant"))
 		return add_bank(r, s, e);
 	if ((f = function_of(r, s, ".rela.text.")) || (f = function_of(r, s, ".rel.text.")))
 		return add_relocs(r, f - 1, s, e);
-	if (starts(s->name, ".note.nv.")) {
-		read_note(r, s);
-	} else if ((f = function_of(r, s, ".nv.info."))) {
+	if ((f = function_of(r, s, ".nv.info.")))
 		return cubin_function_info(r, f - 1, s, e);
-	} else if ((f = function_of(r, s, ".nv.local."))) {
+	if ((f = function_of(r, s, ".nv.local."))) {
 		r->functions.at[f - 1].local_bytes = clamp32(s->bytes);
 	} else if ((f = function_of(r, s, ".nv.shared."))) {
 		/* CUDA 13 adds what the system takes on sm_90 and newer to the kernel's own. */
@@ -330,6 +334,8 @@ static int read_section(struct reader *r, const struct elf_section *s, struct er
 
 		r->functions.at[f - 1].static_smem_bytes =
 			clamp32(s->bytes > reserved ? s->bytes - reserved : 0);
+	} else {
+		return read_origin(r, s, e);
 	}
 	return 0;
 }
@@ -472,12 +478,8 @@ int cubin_target(struct buf file, uint32_t *sm, char *suffix, struct err *e)
 	for (uint32_t i = 1; i < r.elf.sections_n; i++) {
 		struct elf_section s;
 
-		if (elf_section_at(&r.elf, i, &s, e) < 0)
+		if (elf_section_at(&r.elf, i, &s, e) < 0 || read_origin(&r, &s, e) < 0)
 			return -1;
-		if (!strcmp(s.name, ".nv.compat") && cubin_compat(&r, &s, e) < 0)
-			return -1;
-		if (!strcmp(s.name, ".note.nv.tkinfo"))
-			read_note(&r, &s);
 	}
 	*sm = c.sm;
 	*suffix = c.suffix;

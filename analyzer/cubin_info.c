@@ -144,7 +144,7 @@ static int outside(const struct info *i, const char *what, struct err *e)
 		       "%s at no instruction of the function", what);
 }
 
-/* Pairs of a kind and an offset. Long lists come in several records: a length has 16 bits. */
+/* Pairs of a kind and an offset. A length has 16 bits: more than 8,191 need a second record. */
 static int add_spills(struct reader *r, uint32_t function, struct info *i, struct err *e)
 {
 	while (buf_left(&i->payload) >= 8) {

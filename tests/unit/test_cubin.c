@@ -354,6 +354,155 @@ static void test_listed(void **state)
 	}
 }
 
+/* Byte offset of the constant that an instruction reads, where it reads one. */
+static uint32_t constant_of(const uint8_t *instruction)
+{
+	uint64_t word;
+
+	memcpy(&word, instruction, sizeof(word));
+	return word >> 38 & 0xffff;
+}
+
+/* Places that lie outside the code. The record of branches: 04 34, length, then {offset, 0, 3, targets}. */
+static void test_places_outside(void **state)
+{
+	static const struct {
+		size_t at;
+		uint32_t value;
+		const char *text;
+	} cases[] = {
+		{0, 0x10000, "indirect branch at no"},
+		{0, 0x144, "indirect branch at no"},
+		{8, 0x1000, "more targets"},
+		{8, UINT32_MAX, "more targets"},
+		{12, 0x10000, "target of an indirect branch at no"},
+		{20, 0x8, "target of an indirect branch at no"},
+	};
+	struct err e = {0};
+	struct cubin c;
+	size_t bytes;
+	uint8_t *data = load_file(LINES "lines.sm_90a.cubin", &bytes), *at;
+
+	(void)state;
+	at = memmem(data, bytes, "\4\64\110\0\100\1\0\0", 8); /* 72 bytes, a branch at 0x140 */
+	assert_non_null(at);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t kept[4];
+
+		memcpy(kept, at + 4 + cases[i].at, 4);
+		memcpy(at + 4 + cases[i].at, &cases[i].value, 4);
+		assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), -1);
+		assert_int_equal(e.code, ERR_CORRUPT);
+		assert_int_equal(e.offset, at + 4 - data);
+		assert_non_null(strstr(e.text, cases[i].text));
+		memcpy(at + 4 + cases[i].at, kept, 4);
+	}
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+
+	/* a function within the code that begins, and one that ends behind it */
+	for (int i = 0; i < 2; i++) {
+		const struct cubin_part part = c.functions[0].parts[0];
+		const uint64_t place[2] = {part.offset, part.bytes}, far = 0x10000;
+
+		at = memmem(data, bytes, place, sizeof(place));
+		assert_non_null(at);
+		memcpy(at + 8 * i, &far, 8);
+		assert_int_equal(cubin_open(&(struct cubin){0}, buf_of(data, bytes), &e), -1);
+		assert_int_equal(e.code, ERR_CORRUPT);
+		memcpy(at, place, 16);
+	}
+	cubin_close(&c);
+	free(data);
+}
+
+/* A relocation behind the code. */
+static void test_reloc_outside(void **state)
+{
+	struct err e = {0};
+	struct cubin c;
+	uint8_t *data = open_lines(&c, "relocatable.sm_90"), *at;
+	const struct cubin_reloc *r = cubin_find(&c, "_Z8branchesPfPKfi")->relocs;
+	const uint64_t place = r->offset, far = cubin_find(&c, "_Z8branchesPfPKfi")->code.bytes;
+	size_t bytes = c.file.bytes;
+
+	(void)state;
+	for (at = data; (at = memmem(at, (size_t)(data + bytes - at), &place, 8)); at++) {
+		/* the type, which is not zero, follows */
+		if (at + 12 <= data + bytes && !memcmp(at + 8, &r->type, 4))
+			break;
+	}
+	assert_non_null(at);
+	memcpy(at, &far, 8);
+	cubin_close(&c);
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), -1);
+	assert_int_equal(e.code, ERR_CORRUPT);
+	assert_int_equal(e.offset, at - data);
+	free(data);
+}
+
+/* A kernel begins by loading its stack pointer; this one also reads the size of its block. */
+static void test_layout(void **state)
+{
+	static const char *const names[] = {"75", "90a", "100f", "120"};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		const struct cubin_layout *layout;
+		const struct cubin_function *f;
+		bool has_block = false;
+		char name[32];
+		struct cubin c;
+		uint8_t *data;
+
+		snprintf(name, sizeof(name), "lines.sm_%s", names[i]);
+		data = open_lines(&c, name);
+		layout = cubin_layout(c.sm);
+		f = &c.functions[0];
+		assert_int_equal(constant_of(f->code.data), layout->stack);
+		for (size_t at = 0; at < f->parts[0].offset; at += 16)
+			has_block |= constant_of(f->code.data + at) == layout->block;
+		assert_true(has_block);
+		/* the grid follows the block, with a gap on newer ones, and the stack both */
+		assert_in_range(layout->grid - layout->block, 12, 16);
+		assert_in_range(layout->stack - layout->grid, 12, 28);
+		cubin_close(&c);
+		free(data);
+	}
+}
+
+/* The frame of a function within a function: the record of the symbol that is not the kernel's. */
+static void test_part_frame(void **state)
+{
+	struct err e = {0};
+	struct cubin c;
+	size_t bytes, changed = 0;
+	uint8_t *data = load_file(LINES "lines.sm_90a.cubin", &bytes);
+	uint32_t kernel;
+
+	(void)state;
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	kernel = c.functions[0].symbol;
+	assert_int_equal(c.functions[0].parts[0].frame_bytes, 0);
+	cubin_close(&c);
+	for (size_t i = 0; i + 12 <= bytes; i += 4) {
+		uint32_t symbol, frame = 48;
+
+		if (memcmp(data + i, "\4\21\10\0", 4))
+			continue;
+		memcpy(&symbol, data + i + 4, 4);
+		if (symbol == kernel)
+			continue;
+		memcpy(data + i + 8, &frame, 4);
+		changed++;
+	}
+	assert_int_equal(changed, 1);
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	assert_int_equal(c.functions[0].parts[0].frame_bytes, 48);
+	assert_int_equal(c.functions[0].frame_bytes, 0);
+	cubin_close(&c);
+	free(data);
+}
+
 /* Relocatable code: device functions are functions of their own, calls and addresses are open. */
 static void test_relocatable(void **state)
 {
@@ -424,7 +573,7 @@ static void test_spills(void **state)
 	}
 }
 
-/* Long lists come in several records. The record of a parameter becomes a second list of spills. */
+/* Two records make one list. The record of a parameter becomes a second list of spills. */
 static void test_two_records(void **state)
 {
 	const struct cubin_function *f;
@@ -449,6 +598,11 @@ static void test_two_records(void **state)
 	assert_int_equal(f->spills, before + 1);
 	assert_int_equal(f->spills_at[0], 0x20);
 	cubin_close(&c);
+	at[4] = 2; /* another kind of mark */
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	assert_int_equal(c.functions[0].spills, before);
+	cubin_close(&c);
+	at[4] = 1;
 	at[8] = 0x28; /* in the middle of an instruction */
 	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), -1);
 	assert_int_equal(e.code, ERR_CORRUPT);
@@ -482,12 +636,14 @@ static void test_target(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_resources),    cmocka_unit_test(test_syscalls),
-		cmocka_unit_test(test_old_header),   cmocka_unit_test(test_wide_parameters),
-		cmocka_unit_test(test_cut_sections), cmocka_unit_test(test_listed),
-		cmocka_unit_test(test_relocatable),  cmocka_unit_test(test_spills),
-		cmocka_unit_test(test_two_records),  cmocka_unit_test(test_target),
-		cmocka_unit_test(test_refused),      cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_resources),     cmocka_unit_test(test_syscalls),
+		cmocka_unit_test(test_old_header),    cmocka_unit_test(test_wide_parameters),
+		cmocka_unit_test(test_cut_sections),  cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_layout),        cmocka_unit_test(test_places_outside),
+		cmocka_unit_test(test_reloc_outside), cmocka_unit_test(test_part_frame),
+		cmocka_unit_test(test_relocatable),   cmocka_unit_test(test_spills),
+		cmocka_unit_test(test_two_records),   cmocka_unit_test(test_target),
+		cmocka_unit_test(test_refused),       cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,10 @@ static void put_host(struct made *m)
 	s[0].bytes = m->n - s[0].at;
 	s[2].at = m->n;
 	put_container(m, FATBIN_CUBIN, 90, 0x100000, cubin, cubin_bytes);
-	s[2].bytes = m->n - s[2].at;
+	put(m, NULL, 3);
+	s[2].bytes = m->n - s[2].at; /* what follows is aligned all the same */
+	align(m, 8);
+	put_container(m, FATBIN_PTX, 75, 0, ".version 8.0", 13);
 	put(m, "12345678", 8);
 	s[1].at = m->n;
 	put_container(m, FATBIN_PTX, 80, 0, ".version 8.0", 13);
@@ -148,7 +151,7 @@ static void put_host(struct made *m)
 	put_sections(m, start, s, 3);
 }
 
-static const char host_images[] = "2:90 2:90a 1:80 8:100f";
+static const char host_images[] = "2:90 2:90a 1:75 1:80 8:100f";
 
 /* Images as "kind:target", errors as the number of their code, in a line. */
 static void list(struct image_file *f, char text[512], int64_t *offset)
@@ -294,15 +297,16 @@ static void test_library(void **state)
 	put_member(&m, "host.o/", host.n);
 	put(&m, host.bytes, host.n);
 	check_list(&m, "a_name_of_some_length_more.o=2:90 a_name_of_some_length_more.o=2:90a "
-		       "a_name_of_some_length_more.o=1:80 a_name_of_some_length_more.o=8:100f "
-		       "bsd.o=2:90 host.o=2:90 host.o=2:90a host.o=1:80 host.o=8:100f");
+		       "a_name_of_some_length_more.o=1:75 a_name_of_some_length_more.o=1:80 "
+		       "a_name_of_some_length_more.o=8:100f "
+		       "bsd.o=2:90 host.o=2:90 host.o=2:90a host.o=1:75 host.o=1:80 host.o=8:100f");
 
 	/* a header that is none: what comes before it is given */
 	m.bytes[second - 1] ^= 1;
 	assert_int_equal(image_file_of(&f, buf_of(m.bytes, m.n), "given", &e), 0);
 	list(&f, text, &offset);
-	assert_string_equal(text + 69, "a_name_of_some_length_more.o=1:80 "
-				       "a_name_of_some_length_more.o=8:100f !11");
+	assert_string_equal(text + 103, "a_name_of_some_length_more.o=1:80 "
+					"a_name_of_some_length_more.o=8:100f !11");
 	assert_int_equal(offset, second - 60);
 	image_file_close(&f);
 	m.bytes[second - 1] ^= 1;
@@ -355,7 +359,7 @@ static void test_cut(void **state)
 		image_file_close(&f);
 		tail_free(&t);
 	}
-	assert_int_equal(images, 4);
+	assert_int_equal(images, 5);
 	free(m.bytes);
 }
 
@@ -400,11 +404,11 @@ static void test_damage(void **state)
 		size_t bytes;
 		const char *images;
 	} cases[] = {
-		{"version of a container", -1, 4, 9, 2, "2:90 2:90a !12 8:100f"},
-		{"magic of a container", -1, 0, 0, 4, "2:90 2:90a 8:100f"},
-		{"section past the end", 1, 32, 1 << 30, 8, "!10 2:90 2:90a 1:80 8:100f"},
-		{"section over a container", 1, 24, 72, 8, "!10 2:90a 1:80 8:100f"},
-		{"name past the end", 1, 0, 9999, 4, "!11 2:90 2:90a 1:80 8:100f"},
+		{"version of a container", -1, 4, 9, 2, "2:90 2:90a 1:75 !12 8:100f"},
+		{"magic of a container", -1, 0, 0, 4, "2:90 2:90a 1:75 8:100f"},
+		{"section past the end", 1, 32, 1 << 30, 8, "!10 2:90 2:90a 1:75 1:80 8:100f"},
+		{"section over a container", 1, 24, 72, 8, "!10 2:90a 1:75 1:80 8:100f"},
+		{"name past the end", 1, 0, 9999, 4, "!11 2:90 2:90a 1:75 1:80 8:100f"},
 	};
 	struct made m = {0};
 	uint64_t table;

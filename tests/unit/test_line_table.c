@@ -269,10 +269,10 @@ static size_t make_lines(struct made *m, unsigned version, bool is_64)
 	PUT(m, 0, 0, 0, 0); /* nothing, twice */
 	PUT(m, 0, 9, 2);    /* set address */
 	address = m->n;
-	put_number(m, 0, 8);
-	PUT(m, 3, 9, 5, 7, 1);           /* line 10, column 7, row 1: at 16 */
-	PUT(m, 13 + 16 * 14 + 5 + 2);    /* 16 on, line 12, row 2 */
-	PUT(m, 0, 3, 0x90, 1, 5);        /* inlined by row 1: the name at 5 */
+	put_number(m, 16, 8);         /* counts only when the relocation has no addend of its own */
+	PUT(m, 3, 9, 5, 7, 1);        /* line 10, column 7, row 1: at 16 */
+	PUT(m, 13 + 16 * 14 + 5 + 2); /* 16 on, line 12, row 2 */
+	PUT(m, 0, 3, 0x90, 1, 5);     /* inlined by row 1: the name at 5 */
 	PUT(m, 4, 2, 3, 0x7d, 2, 16, 1); /* file 2, line 9, 16 on, row 3 */
 	PUT(m, 0, 3, 0x90, 0, 0);        /* out again */
 	PUT(m, 4, 3, 9, 16, 0);          /* file 3, 16 on */
@@ -285,7 +285,7 @@ static size_t make_lines(struct made *m, unsigned version, bool is_64)
 	return address;
 }
 
-static void check_made(const struct line_table *t, bool is_rela)
+static void check_made(const struct line_table *t)
 {
 	static const struct {
 		uint32_t from;
@@ -295,12 +295,11 @@ static void check_made(const struct line_table *t, bool is_rela)
 		{16, "/src", "a.cu", 10, 7}, {32, "/src", "a.cu", 12, 7}, {48, "inc", "b.h", 9, 7},
 		{64, "", "/abs/c.h", 9, 7},  {81, "", "/abs/c.h", 9, 7},
 	};
-	uint32_t base = is_rela ? 0 : 16; /* there the addend stood in the section: 0 */
 	const struct line_row *row;
 
-	assert_null(line_table_find(t, 0, 15 - base));
+	assert_null(line_table_find(t, 0, 15));
 	for (size_t i = 0; i < 5; i++) {
-		uint32_t at = rows[i].from - base;
+		uint32_t at = rows[i].from;
 
 		for (uint32_t k = 0; k < 16; k++) {
 			row = line_table_find(t, 0, at + k);
@@ -312,10 +311,10 @@ static void check_made(const struct line_table *t, bool is_rela)
 			assert_int_equal(row->column, rows[i].column);
 			assert_string_equal(row->inlined, i == 2 ? "inc" : "");
 			assert_ptr_equal(line_table_caller(t, row),
-					 i == 2 ? line_table_find(t, 0, 16 - base) : NULL);
+					 i == 2 ? line_table_find(t, 0, 16) : NULL);
 		}
 	}
-	assert_null(line_table_find(t, 0, 81 + 128 - base));
+	assert_null(line_table_find(t, 0, 81 + 128));
 	assert_null(line_table_find(t, 0, UINT32_MAX));
 }
 
@@ -336,10 +335,35 @@ static void test_versions(void **state)
 		assert_int_equal(c.functions_n, 1);
 		if (line_table_open(&t, &c, &e) < 0)
 			fail_msg("version %u: %s at %ld", version, e.text, (long)e.offset);
-		check_made(&t, is_rela);
+		check_made(&t);
 		line_table_close(&t);
 		cubin_close(&c);
 	}
+}
+
+/* Where a sequence ends and, in another, code begins, that code has its line. */
+static void test_end_and_begin(void **state)
+{
+	struct made lines, file;
+	struct line_table t;
+	struct cubin c;
+	struct err e = {0};
+	size_t address = make_lines(&lines, 4, false);
+	/* after the first row: back to the end of the sequence at the place of that row */
+	static const uint8_t end[] = {0, 1, 1};
+
+	(void)state;
+	memcpy(lines.bytes + address + 8 + 5, end, sizeof(end));
+	lines.n = address + 8 + 5 + sizeof(end);
+	memcpy(lines.bytes, &(uint32_t){(uint32_t)lines.n - 4}, 4);
+	wrap(&file, &lines, address, new_strings, sizeof(new_strings), true);
+	assert_int_equal(cubin_open(&c, buf_of(file.bytes, file.n), &e), 0);
+	assert_int_equal(line_table_open(&t, &c, &e), 0);
+	assert_int_equal(t.rows_n, 2);
+	assert_non_null(line_table_find(&t, 0, 16));
+	assert_int_equal(line_table_find(&t, 0, 16)->line, 10);
+	line_table_close(&t);
+	cubin_close(&c);
 }
 
 /* A program without a relocation belongs to no function; a cubin without lines has none. */
@@ -409,9 +433,8 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_no_lines),
+		cmocka_unit_test(test_golden),        cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_end_and_begin), cmocka_unit_test(test_no_lines),
 		cmocka_unit_test(test_hostile),
 	};
 
