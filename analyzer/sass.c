@@ -4,6 +4,7 @@
  */
 #include "sass.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sass_table.h"
@@ -37,6 +38,11 @@ static bool matches(const struct sass_row *r, struct sass_word w)
 	for (unsigned i = 0; i < r->unlike_n; i++)
 		if (sass_bits(w, r->unlike[i].at, r->unlike[i].width) == r->unlike[i].value)
 			return false;
+	if (r->power_width) {
+		const uint64_t v = sass_bits(w, r->power_at, r->power_width);
+
+		return v && !(v & (v - 1));
+	}
 	return true;
 }
 
@@ -47,16 +53,6 @@ static int64_t sign_extend(uint64_t v, unsigned width)
 	return (int64_t)((v ^ sign) - sign);
 }
 
-/* Displacement from the end of the instruction; from sm_90 on it has a low byte of its own. */
-static int64_t target_of(const struct sass_table *t, const struct sass_item *item, const struct sass_insn *insn)
-{
-	int64_t d = sign_extend(sass_bits(insn->word, item->at[0], item->width), item->width);
-
-	if (t->sm >= 90 && item->width == 48)
-		d = d * 256 + (int64_t)sass_bits(insn->word, 16, 8);
-	return (int64_t)insn->address + SASS_BYTES + d * 4;
-}
-
 static const uint8_t operand_kinds[] = {
 	[SASS_ITEM_CHOICE] = SASS_CHOICE,	[SASS_ITEM_REG] = SASS_REG,
 	[SASS_ITEM_UREG] = SASS_UREG,		[SASS_ITEM_PRED] = SASS_PRED,
@@ -64,11 +60,19 @@ static const uint8_t operand_kinds[] = {
 	[SASS_ITEM_SCOREBOARD] = SASS_SCOREBOARD, [SASS_ITEM_HEX] = SASS_IMMEDIATE,
 	[SASS_ITEM_SIGNED] = SASS_IMMEDIATE,	[SASS_ITEM_DECIMAL] = SASS_IMMEDIATE,
 	[SASS_ITEM_F32] = SASS_FLOAT,		[SASS_ITEM_F64] = SASS_FLOAT,
-	[SASS_ITEM_F16] = SASS_FLOAT,		[SASS_ITEM_TARGET] = SASS_TARGET,
-	[SASS_ITEM_SPECIAL] = SASS_SPECIAL,
+	[SASS_ITEM_F16] = SASS_FLOAT,		[SASS_ITEM_BF16] = SASS_FLOAT,
+	[SASS_ITEM_TARGET] = SASS_TARGET,
+	[SASS_ITEM_SPECIAL] = SASS_SPECIAL,	[SASS_ITEM_ABSOLUTE] = SASS_IMMEDIATE,
 };
 
-static void add_operand(const struct sass_table *t, struct sass_insn *insn, const struct sass_item *item,
+static uint8_t registers_of(const struct sass_item *item, struct sass_word w)
+{
+	const char *n = item->regs_of->texts[sass_bits(w, item->regs, item->regs_of->width)];
+
+	return n ? (uint8_t)atoi(n) : 1;
+}
+
+static void add_operand(struct sass_insn *insn, const struct sass_item *item,
 			const struct sass_operand_row *o, uint8_t index, uint8_t flags)
 {
 	const struct sass_word w = insn->word;
@@ -87,17 +91,29 @@ static void add_operand(const struct sass_table *t, struct sass_insn *insn, cons
 	if (sass_bit(w, item->tilde) || sass_bit(w, item->inverse) || sass_bit(w, o->tilde) ||
 	    sass_bit(w, o->inverse))
 		out->flags |= SASS_NOT;
-	if (sass_bit(w, item->reuse) || sass_bit(w, o->reuse))
+	if (sass_is_reused(w, item->reuse) || sass_is_reused(w, o->reuse))
 		out->flags |= SASS_REUSE;
+	if (item->regs_of)
+		out->regs = registers_of(item, w);
 	if (item->kind == SASS_ITEM_UREG && item->width == 6 && v == 63)
 		v = SASS_RZ;
 	if (item->kind == SASS_ITEM_TARGET)
-		out->value = target_of(t, item, insn);
+		out->value = (int64_t)insn->address + SASS_BYTES + sass_item_distance(item, w);
+	else if (item->kind == SASS_ITEM_ABSOLUTE)
+		out->value = sass_item_distance(item, w);
 	else if (item->kind == SASS_ITEM_SIGNED)
 		out->value = sign_extend(v, item->width + item->shift);
 	else
 		out->value = (int64_t)v;
 	out->reg = (uint16_t)v;
+}
+
+/* A choice that is an operand, not a modifier of one (.H0_H0). */
+static bool is_word(const struct sass_item *item, struct sass_word w)
+{
+	const char *text = item->kind == SASS_ITEM_CHOICE ? item->choice->texts[sass_item_value(item, w)] : NULL;
+
+	return text && *text && *text != '.';
 }
 
 /* False when a choice has no such value. */
@@ -129,8 +145,8 @@ static bool read_operands(const struct sass_table *t, struct sass_insn *insn)
 				 !item->choice->texts[sass_item_value(item, insn->word)])
 				good = false;
 			if (item->kind < sizeof(operand_kinds) &&
-			    (item->kind == SASS_ITEM_CHOICE || item->kind >= SASS_ITEM_REG))
-				add_operand(t, insn, item, o, (uint8_t)i, flags);
+			    (is_word(item, insn->word) || item->kind >= SASS_ITEM_REG))
+				add_operand(insn, item, o, (uint8_t)i, flags);
 		}
 	}
 	return good;

@@ -6,25 +6,36 @@
  *
  * opcode      023/1245   bits 0-8, and the forms (bits 9-11) that it has; forms 6 and 7 have bit 91 set,
  *                        b and c are 3 and 5 with it (a constant bank named by a register)
+ *                        (3, 5, b and c, the constant banks, are left out from sm_100 on)
  *             090/124+   the same, bit 91 set in all of them
  *             =381,=981+ bits 0-11; + with bit 91
- * conditions  72=1 73-75=4 87-90!=7; UP: the guard is a uniform predicate
+ * conditions  72=1 73-75=4 87-90!=7; 32-63=^: one bit of them is set; UP: the guard is a uniform predicate
  * modifiers   .FTZ       always              .FTZ@80 / .FTZ@!80  when bit 80 is set / clear
  *             rnd@78     a CHOICE; rnd@83,82,78 with scattered bits, the highest first
  *             #84-86     bits that leave no trace in the text
- * operands    separated by spaces; > before one that is written; ? behind one that is left out when it
+ * operands    separated by spaces; > before one that is written; & before one that only a space
+ *             separates from the one before it; ? behind one that is left out when it
  *             says nothing (RZ, PT, 0, an empty choice)
  *             R@24 UR@32 P@81 UP@81 B@16 SB@44   registers
- *             x@40:14 s@40:24 n@53:5   hexadecimal, with a sign, decimal; <<2 behind it: times 4
- *             f@32 F@32 h@32           float, upper half of a double, two halves
- *             t@34                     branch target; sr@72 special register
+ *             PC@64 UC@87              predicate whose bits are inverted: 0 is PT
+ *             UN@64                    the uniform register after the one named
+ *             x@40:14 s@40:24 n@53:5   hexadecimal, with a sign, decimal; <<2 behind it: times 4;
+ *                                      s@72:8,40:24 in two pieces, the higher first
+ *             f@32 F@32 h@32 b@32      float, upper half of a double, two halves, two bfloats (h@32:16: one)
+ *             t@34                     branch target; a@34 the same, but not counted from here;
+ *                                      sr@72 special register
  *             -63 |62 ~63 !90 *122     bits that negate, take the absolute value, invert, mark for reuse
- *             #2                       so many registers
+ *             #2 #n@73                 so many registers; as many as a CHOICE of numbers says, from bit 73 on
+ *             =                        in an address: not left out when it is RZ or 0
+ *             ?255                     left out when it is 255, not when it is 0
  *             {..} within other characters: [{R@24}{.64@72}+{s@40:24}]. Of an address the terms that are
- *             RZ or 0 are left out, but for the first when nothing else is there
+ *             RZ or 0 are left out, but for the first when nothing else is there;
+ *             a number alone has no sign (in a constant bank it has)
  *             fA fB fC fX              operands of the arithmetic forms: f float, d double, i integer, u
- *                                      unsigned, h two halves; A bits 24-31, B and C as the form says, X
- *                                      the second operand of FADD and the like; U before it: uniform
+ *                                      unsigned, s signed, h two halves, p float; A bits 24-31, B and C as the form
+ *                                      says, X the second operand of FADD and the like; U before it: uniform.
+ *                                      u, s and p have no sign bit of their own, but uB- or sC~ with the place
+ *                                      of the slot (not of an immediate)
  *             'text'                   as it is
  */
 #include "sass_table.h"
@@ -57,6 +68,15 @@ static const struct source {
 #include "tables/sass.def"
 #undef CHOICE
 #undef INSN
+};
+
+static const struct special {
+	int from, to, index;
+	const char *name;
+} specials[] = {
+#define SPECIAL(from, to, index, name) {from, to, index, name},
+#include "tables/sass_special.def"
+#undef SPECIAL
 };
 
 #define SOURCES (sizeof(sources) / sizeof(*sources))
@@ -124,11 +144,25 @@ uint64_t sass_item_value(const struct sass_item *item, struct sass_word w)
 {
 	uint64_t v = 0;
 
-	if (!item->scattered)
-		return sass_bits(w, item->at[0], item->width) << item->shift;
+	if (!item->scattered) {
+		v = sass_bits(w, item->at[0], item->width - item->low_width) ^ (item->is_complement ? 7u : 0u);
+		if (item->low_width)
+			v = v << item->low_width | sass_bits(w, item->at[1], item->low_width);
+		if (item->is_next && v < (UINT64_C(1) << item->width) - 1)
+			v++;
+		return v << item->shift;
+	}
 	for (unsigned i = 0; i < item->scattered; i++)
 		v = v << 1 | sass_bits(w, item->at[i], 1);
 	return v;
+}
+
+int64_t sass_item_distance(const struct sass_item *item, struct sass_word w)
+{
+	const uint64_t sign = UINT64_C(1) << (item->width - 1);
+	const int64_t d = (int64_t)((sass_bits(w, item->at[0], item->width) ^ sign) - sign);
+
+	return (item->has_low_byte ? d * 256 + (int64_t)sass_bits(w, 16, 8) : d) * 4;
 }
 
 /* ------------------------------------------------------------------------------------- one item */
@@ -141,7 +175,9 @@ static const struct {
 	{"UP", SASS_ITEM_UPRED, 3},   {"B", SASS_ITEM_BARRIER, 4}, {"SB", SASS_ITEM_SCOREBOARD, 3},
 	{"x", SASS_ITEM_HEX, 1},      {"s", SASS_ITEM_SIGNED, 1}, {"n", SASS_ITEM_DECIMAL, 1},
 	{"f", SASS_ITEM_F32, 32},     {"F", SASS_ITEM_F64, 32},  {"h", SASS_ITEM_F16, 32},
-	{"t", SASS_ITEM_TARGET, 48},  {"sr", SASS_ITEM_SPECIAL, 8},
+	{"b", SASS_ITEM_BF16, 32},
+	{"t", SASS_ITEM_TARGET, 48},  {"a", SASS_ITEM_ABSOLUTE, 48}, {"sr", SASS_ITEM_SPECIAL, 8}, {"PC", SASS_ITEM_PRED, 3},
+	{"UN", SASS_ITEM_UREG, 0},    {"UC", SASS_ITEM_UPRED, 3},
 };
 
 static bool word_is(const char *s, size_t n, const char *word)
@@ -176,11 +212,18 @@ static struct sass_item *item_new(struct build *b, uint8_t kind)
 struct suffixes {
 	uint8_t minus, bars, tilde, inverse, reuse, regs;
 	bool is_optional;
+	bool is_kept;
+	bool has_nothing;
+	uint16_t nothing;
+	const struct sass_choice *regs_of;
 };
+
+static const struct suffixes no_suffixes = {SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT,
+					    1, false, false, false, 0, NULL};
 
 static const char *read_suffixes(struct build *b, const char *s, const char *end, struct suffixes *out)
 {
-	*out = (struct suffixes){SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, 1, false};
+	*out = no_suffixes;
 	while (s < end) {
 		const char kind = *s++;
 		char *after = NULL;
@@ -188,6 +231,25 @@ static const char *read_suffixes(struct build *b, const char *s, const char *end
 
 		if (kind == '?') {
 			out->is_optional = true;
+			out->has_nothing = s < end && *s >= '0' && *s <= '9';
+			if (out->has_nothing) {
+				out->nothing = (uint16_t)strtoul(s, &after, 10);
+				s = after;
+			}
+			continue;
+		}
+		if (kind == '#' && (*s < '0' || *s > '9')) {
+			const char *at = memchr(s, '@', (size_t)(end - s));
+
+			out->regs_of = at ? choice_of(s, (size_t)(at - s)) : NULL;
+			if (!out->regs_of) {
+				fail(b, "no such choice", s);
+				return s;
+			}
+			s = at + 1;
+		}
+		if (kind == '=') {
+			out->is_kept = true;
 			continue;
 		}
 		n = strtoul(s, &after, 10);
@@ -252,6 +314,12 @@ static const char *read_place(struct build *b, struct sass_item *item, const cha
 		item->width = (uint8_t)strtoul(s + 1, &after, 10);
 		s = after;
 	}
+	if (s < end && *s == ',') { /* a second piece, the lower one */
+		item->at[1] = (uint8_t)strtoul(s + 1, &after, 10);
+		item->low_width = *after == ':' ? (uint8_t)strtoul(after + 1, &after, 10) : 1;
+		item->width = (uint8_t)(item->width + item->low_width);
+		s = after;
+	}
 	if (s + 1 < end && s[0] == '<' && s[1] == '<') {
 		item->shift = (uint8_t)strtoul(s + 2, &after, 10);
 		s = after;
@@ -264,7 +332,9 @@ static void claim_place(struct build *b, const struct sass_item *item)
 	for (unsigned i = 0; i < item->scattered; i++)
 		claim(b, item->at[i], 1);
 	if (!item->scattered)
-		claim(b, item->at[0], item->width);
+		claim(b, item->at[0], item->width - item->low_width);
+	if (item->low_width)
+		claim(b, item->at[1], item->low_width);
 }
 
 /* KIND@place, or .TEXT@bit. The suffixes are its own when it stands in braces. */
@@ -274,7 +344,7 @@ static void read_item(struct build *b, const char *s, const char *end, struct su
 	struct sass_item *item;
 	size_t n;
 
-	*x = (struct suffixes){SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, 1, false};
+	*x = no_suffixes;
 	if (!at) {
 		item_text(b, s, (size_t)(end - s));
 		return;
@@ -305,13 +375,19 @@ static void read_item(struct build *b, const char *s, const char *end, struct su
 		}
 		item->kind = kinds[i].kind;
 		item->width = kinds[i].width;
+		item->is_complement = kinds[i].word[1] == 'C';
+		item->is_next = kinds[i].kind == SASS_ITEM_UREG && s[1] == 'N';
+		if (item->kind == SASS_ITEM_SPECIAL)
+			item->choice = &b->t->special;
 		if (item->kind == SASS_ITEM_UREG)
 			item->width = b->t->sm < 100 ? 6 : 8;
 	}
 	at = read_place(b, item, at, end);
 	if (item->choice && item->scattered && item->scattered != item->choice->width)
 		fail(b, "not as many bits as the choice has", s);
-	if (item->kind == SASS_ITEM_TARGET && b->t->sm >= 90)
+	item->has_low_byte = (item->kind == SASS_ITEM_TARGET || item->kind == SASS_ITEM_ABSOLUTE) &&
+			     item->width > 32 && b->t->sm >= 90;
+	if (item->has_low_byte)
 		claim(b, 16, 8);
 	claim_place(b, item);
 	read_suffixes(b, at, end, x);
@@ -322,46 +398,67 @@ static void read_item(struct build *b, const char *s, const char *end, struct su
 	item->inverse = x->inverse;
 	item->reuse = x->reuse;
 	item->regs = x->regs;
+	item->regs_of = x->regs_of;
+	item->is_kept = x->is_kept;
+	item->has_nothing = x->has_nothing;
+	item->nothing = x->nothing;
 }
 
 /* ---------------------------------------------------------------------------------- one operand */
 
 /* Second and third source of the arithmetic forms. */
-static const char *slot_text(struct build *b, char type, char slot, bool uniform, char *out, size_t room)
+static const char *slot_text(struct build *b, char type, char slot, bool uniform, char sign, char *out,
+			     size_t room)
 {
-	static const char *const minus[] = {"-72", "-63", "-75"}, *const bars[] = {"|73", "|62", "|74"};
+	static const char *const minus[] = {"-72", "-63", "-75", "-84"}, *const tilde[] = {"~72", "~63", "~75"};
+	static const char *const bars[] = {"|73", "|62", "|74", "|83"};
 	const int form = b->form;
+	const bool is_half = type == 'h';
 	/* what stands in bits 32-63 is the third source in forms 2, 3 and 7 */
 	const bool swapped = form == 2 || form == 3 || form == 7;
-	const char *reg = uniform ? "UR" : "R", *m = "", *a = "", *imm;
+	const char *reg = uniform ? "UR" : "R", *m = "", *a = "", *imm, *reuse = slot == 'B' ? "*123" : "*124";
 	bool at64;
 	int place;
 
 	if (slot == 'X')
 		slot = form == 1 ? 'B' : 'C';
 	at64 = slot == 'B' ? swapped : !swapped;
-	place = slot == 'A' ? 0 : at64 ? 2 : 1;
-	if (type != 'u')
+	place = slot == 'A' ? 0 : at64 ? 2 + is_half : 1;
+	if (slot == 'A')
+		reuse = "*122";
+	if (uniform)
+		reuse = "";
+	if (sign == '~' && place < 3)
+		m = tilde[place];
+	else if (sign || !strchr("usp", type))
 		m = minus[place];
 	if (type == 'f' || type == 'd' || type == 'h')
 		a = bars[place];
-	imm = type == 'f'   ? "f@32"
+	imm = type == 'f' || type == 'p' ? "f@32"
 	      : type == 'd' ? "F@32"
 	      : type == 'h' ? "h@32"
 	      : type == 'u' ? "x@32:32"
 			    : "s@32:32";
-	if (slot == 'A')
-		snprintf(out, room, "%s@24%s%s%s", reg, m, a, uniform ? "" : "*122");
+	if (is_half && (slot == 'A' || at64 || form == 1))
+		snprintf(out, room, "{%s@%d%s%s%s}{half@%d}", reg, slot == 'A' ? 24 : at64 ? 64 : 32, m, a, reuse,
+			 slot == 'A' ? 74 : at64 ? 81 : 60);
+	else if (slot == 'A')
+		snprintf(out, room, "%s@24%s%s%s", reg, m, a, reuse);
 	else if (at64)
-		snprintf(out, room, "%s@64%s%s%s", reg, m, a, uniform ? "" : slot == 'B' ? "*123" : "*124");
+		snprintf(out, room, "%s@64%s%s%s", reg, m, a, reuse);
 	else if (form == 1)
-		snprintf(out, room, "%s@32%s%s%s", reg, m, a, uniform ? "" : "*123");
+		snprintf(out, room, "%s@32%s%s%s", reg, m, a, reuse);
 	else if (form == 2 || form == 4)
 		snprintf(out, room, "%s", imm);
+	else if (is_half && (form == 3 || form == 5))
+		snprintf(out, room, "%s{half@60}-63|62",
+			 b->has_uniform_bit ? "cx[{UR@32}] [{s@40:14<<2}]" : "c[{x@54:5}] [{s@40:14<<2}]");
+	else if (is_half)
+		snprintf(out, room, "{UR@32}{half@60}-63|62");
 	else if ((form == 3 || form == 5) && b->has_uniform_bit)
-		snprintf(out, room, "cx[{UR@32}][{x@40:14<<2}]%s%s", m, a);
+		snprintf(out, room, "cx[{UR@32}][{s@40:14<<2}]%s%s", m, a);
 	else if (form == 3 || form == 5)
-		snprintf(out, room, "c[{x@54:5}][{x@40:14<<2}]%s%s", m, a);
+		snprintf(out, room, "c[{x@54:5}][{s@40:14<<2}]%s%s", m, a);
 	else if (form == 6 || form == 7)
 		snprintf(out, room, "UR@32%s%s", m, a);
 	else
@@ -375,18 +472,21 @@ static const char *expand(struct build *b, const char *s, const char *end, const
 	char text[128];
 	const bool uniform = *s == 'U';
 	const char *t = s + uniform;
-	char *kept;
+	char *kept, sign = 0;
 
 	*new_end = end;
-	if (end - t < 2 || !strchr("fdiuh", t[0]) || !strchr("ABCX", t[1]) ||
+	if (end - t < 2 || !strchr("fdiushp", t[0]) || !strchr("ABCX", t[1]) ||
 	    (end - t > 2 && !strchr("-|~!*#?", t[2])))
 		return s;
-	slot_text(b, t[0], t[1], uniform, text, sizeof(text) - 1);
+	if (end - t > 2 && strchr("-~", t[2]) && (end - t == 3 || t[3] < '0' || t[3] > '9'))
+		sign = t[2];
+	slot_text(b, t[0], t[1], uniform, sign, text, sizeof(text) - 1);
 	if (strlen(text) + (size_t)(end - t) >= sizeof(text)) {
 		fail(b, "too long", s);
 		return s;
 	}
-	strncat(text, t + 2, (size_t)(end - t) - 2);
+	t += sign ? 3 : 2;
+	strncat(text, t, (size_t)(end - t));
 	kept = strdup(text);
 	if (!kept) {
 		fail(b, "no memory", "");
@@ -437,6 +537,8 @@ static void read_operand(struct build *b, const char *s, const char *end)
 	struct sass_operand_row o = {.first = (uint16_t)b->items};
 	struct suffixes x;
 
+	o.is_joined = *s == '&';
+	s += o.is_joined;
 	o.is_dest = *s == '>';
 	s += o.is_dest;
 	s = expand(b, s, end, &end);
@@ -535,7 +637,10 @@ static void read_conditions(struct build *b, const char *s)
 		}
 		value = strtoul(after + 1, &after, 0);
 		claim(b, (unsigned)at, (unsigned)(to - at + 1));
-		if (!unlike) {
+		if (*after == '^' && !unlike) {
+			row->power_at = (uint8_t)at;
+			row->power_width = (uint8_t)(to - at + 1);
+		} else if (!unlike) {
 			set_bits(&row->mask, (unsigned)at, (unsigned)(to - at + 1), UINT64_MAX);
 			set_bits(&row->value, (unsigned)at, (unsigned)(to - at + 1), value);
 		} else if (row->unlike_n < 4) {
@@ -572,6 +677,8 @@ static void add_row(struct build *b, unsigned op12, bool uniform, int form)
 	while (!b->failed && (word = next_word(&s, &end)))
 		read_operand(b, word, end);
 	b->row->operands_n = (uint16_t)(b->operands - b->row->operands_first);
+	if (!(b->row->claimed.hi >> 58 & 7)) /* bits 122-124 are noise where nothing can be reused */
+		claim(b, 122, 3);
 }
 
 static void add_source(struct build *b)
@@ -598,7 +705,7 @@ static void add_source(struct build *b)
 
 			if (form < 0 || form > 7)
 				fail(b, "which form", s);
-			else
+			else if (b->t->sm < 100 || (form != 3 && form != 5))
 				add_row(b, (unsigned)op9 | (unsigned)form << 9,
 					all || form >= 6 || *s == 'b' || *s == 'c', form);
 		}
@@ -637,6 +744,18 @@ static void sort_rows(struct build *b)
 	}
 }
 
+static void name_specials(struct sass_table *t)
+{
+	for (unsigned i = 0; i < 256; i++) {
+		snprintf(t->special_others[i], sizeof(t->special_others[i]), "SR%u", i);
+		t->special_texts[i] = t->special_others[i];
+	}
+	for (size_t i = 0; i < sizeof(specials) / sizeof(*specials); i++)
+		if (specials[i].from <= t->sm && t->sm <= specials[i].to)
+			t->special_texts[specials[i].index & 255] = specials[i].name;
+	t->special = (struct sass_choice){"special", 8, t->special_texts};
+}
+
 const struct sass_table *sass_table(int sm)
 {
 	static struct sass_table *made[128];
@@ -650,6 +769,7 @@ const struct sass_table *sass_table(int sm)
 	if (!b.t)
 		return NULL;
 	b.t->sm = sm;
+	name_specials(b.t);
 	for (size_t i = 0; i < SOURCES && !b.failed; i++) {
 		b.source = &sources[i];
 		if (sources[i].from <= sm && sm <= sources[i].to)

@@ -26,13 +26,15 @@ enum sass_item_kind {
 	SASS_ITEM_F32,
 	SASS_ITEM_F64, /* upper half of a double */
 	SASS_ITEM_F16,
+	SASS_ITEM_BF16,
 	SASS_ITEM_TARGET,
+	SASS_ITEM_ABSOLUTE,
 	SASS_ITEM_SPECIAL,
 	SASS_ITEM_CLAIM, /* bits that mean nothing in the text */
 };
 
 #define SASS_NO_BIT 0xffu
-#define SASS_SEGMENTS 6u
+#define SASS_SEGMENTS 8u
 
 struct sass_choice {
 	const char *name;
@@ -43,12 +45,20 @@ struct sass_choice {
 struct sass_item {
 	uint8_t kind;
 	uint8_t width, shift;
+	uint8_t low_width;         /* of a second piece, from at[1] on: the lower bits; part of width */
 	uint8_t at[SASS_SEGMENTS]; /* lowest bit; of a scattered field its bits, the highest first */
 	uint8_t scattered;         /* how many, 0 = in one piece */
 	uint8_t when_clear;        /* of a flag */
+	bool has_low_byte;         /* of a branch: bits 16-23, from sm_90 on */
 	uint8_t inverse;           /* bit of a ! before a predicate */
 	uint8_t minus, bars, tilde, reuse; /* bits of -x, |x|, ~x, x.reuse */
-	uint8_t regs;
+	uint8_t regs;     /* how many registers; when regs_of is set, the bit where the choice begins */
+	bool is_complement; /* of a predicate: 7 - value */
+	bool is_next;       /* of a uniform register: value + 1, but not beyond URZ */
+	bool is_kept;     /* in an address, even when it says nothing */
+	bool has_nothing; /* left out when it is `nothing`, not when it is 0 */
+	uint16_t nothing;
+	const struct sass_choice *regs_of;
 	uint16_t text_n;
 	const char *text;
 	const struct sass_choice *choice;
@@ -56,7 +66,7 @@ struct sass_item {
 
 struct sass_operand_row {
 	uint16_t first, n; /* items */
-	bool is_dest, is_optional;
+	bool is_dest, is_optional, is_joined; /* joined: only a space before it */
 	uint8_t minus, bars, tilde, inverse, reuse; /* around the whole operand */
 };
 
@@ -72,6 +82,7 @@ struct sass_row {
 	struct sass_word mask, value, claimed;
 	struct sass_unlike unlike[4];
 	uint8_t unlike_n;
+	uint8_t power_at, power_width; /* one of these bits is set; width 0 = no such condition */
 	bool guard_is_uniform;
 	int line; /* of sass.def */
 };
@@ -81,6 +92,9 @@ struct sass_table {
 	struct sass_row *rows;
 	struct sass_item *items;
 	struct sass_operand_row *operands;
+	struct sass_choice special; /* the names of its special registers */
+	const char *special_texts[256];
+	char special_others[256][8];
 	uint16_t by_opcode[8192][2]; /* bits 0-11 and bit 91: first row in order, and how many */
 	uint16_t *order;
 };
@@ -93,9 +107,18 @@ const struct sass_table *sass_table(int sm);
 
 uint64_t sass_item_value(const struct sass_item *item, struct sass_word w);
 
+/* Bytes that a branch goes, or the address that it goes to. */
+int64_t sass_item_distance(const struct sass_item *item, struct sass_word w);
+
 static inline bool sass_bit(struct sass_word w, unsigned at)
 {
 	return at < 128 && ((at < 64 ? w.lo >> at : w.hi >> (at - 64)) & 1);
+}
+
+/* The reuse flags in the control code count only when the warp keeps the issue slot (bit 109). */
+static inline bool sass_is_reused(struct sass_word w, unsigned at)
+{
+	return sass_bit(w, at) && (at < 122 || sass_bit(w, 109));
 }
 
 #endif

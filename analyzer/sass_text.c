@@ -55,19 +55,32 @@ static void put_register(struct out *o, const char *name, uint64_t v, uint64_t n
 		put_unsigned(o, v, 10);
 }
 
-static void put_float(struct out *o, double v, bool is_negative)
+/* The blanks are the disassembler's own; finish() takes one at the end away. */
+static void put_float(struct out *o, double v, bool is_negative, bool is_quiet)
 {
 	char text[40];
 
-	if (isnan(v))
-		put_text(o, is_negative ? "-QNAN" : "+QNAN");
-	else if (isinf(v))
-		put_text(o, is_negative ? "-INF" : "+INF");
-	else
-		put(o, text, (size_t)snprintf(text, sizeof(text), "%.20g", v));
+	if (isnan(v)) {
+		put_text(o, is_negative ? "-" : "+");
+		put_text(o, is_quiet ? "QNAN " : "SNAN ");
+	} else if (isinf(v)) {
+		put_text(o, is_negative ? "-INF " : "+INF ");
+	} else if (v == 0 && is_negative) {
+		put_text(o, "-0.0 ");
+	} else {
+		put(o, text, (size_t)snprintf(text, sizeof(text), fabs(v) < 1e9 ? "%.20g" : "%.20e", v));
+	}
 }
 
-static double half_value(unsigned h)
+static void put_single(struct out *o, uint32_t bits)
+{
+	float v;
+
+	memcpy(&v, &bits, 4);
+	put_float(o, (double)v, bits >> 31, bits >> 22 & 1);
+}
+
+static void put_half(struct out *o, unsigned h)
 {
 	const int exponent = (int)(h >> 10 & 31);
 	const double mantissa = h & 1023;
@@ -77,29 +90,34 @@ static double half_value(unsigned h)
 		v = mantissa != 0 ? (double)NAN : (double)INFINITY;
 	else
 		v = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
-	return h & 0x8000 ? -v : v;
+	put_float(o, h & 0x8000 ? -v : v, h >> 15, h >> 9 & 1);
 }
 
 static void put_number(struct out *o, const struct sass_item *item, uint64_t v)
 {
 	uint32_t word = (uint32_t)v;
 	uint64_t wide = v << 32;
-	float single;
 	double d;
 
 	switch (item->kind) {
-	case SASS_ITEM_F32:
-		memcpy(&single, &word, 4);
-		put_float(o, (double)single, word >> 31);
-		break;
+	case SASS_ITEM_F32: put_single(o, word); break;
 	case SASS_ITEM_F64:
 		memcpy(&d, &wide, 8);
-		put_float(o, d, word >> 31);
+		put_float(o, d, word >> 31, word >> 19 & 1);
+		break;
+	case SASS_ITEM_BF16:
+		if (item->width == 32) {
+			put_single(o, word & 0xffff0000);
+			put_text(o, ", ");
+		}
+		put_single(o, word << 16);
 		break;
 	default:
-		put_float(o, half_value(word & 0xffff), word >> 15 & 1);
-		put_text(o, ", ");
-		put_float(o, half_value(word >> 16), word >> 31);
+		if (item->width == 32) {
+			put_half(o, word >> 16);
+			put_text(o, ", ");
+		}
+		put_half(o, word & 0xffff);
 		break;
 	}
 }
@@ -114,8 +132,6 @@ static void put_signed(struct out *o, uint64_t v, unsigned width)
 	}
 	put_hex(o, v);
 }
-
-static const char *special_name(unsigned index);
 
 static void put_item(const struct sass_insn *insn, const struct sass_item *item, struct out *o)
 {
@@ -153,17 +169,19 @@ static void put_item(const struct sass_insn *insn, const struct sass_item *item,
 	case SASS_ITEM_TARGET:
 		for (unsigned i = 0; i < insn->operands_n; i++)
 			if (insn->operands[i].kind == SASS_TARGET)
-				put_hex(o, (uint64_t)insn->operands[i].value);
+				put_signed(o, (uint64_t)insn->operands[i].value, 64);
 		break;
-	case SASS_ITEM_SPECIAL: put_text(o, special_name((unsigned)v)); break;
+	case SASS_ITEM_ABSOLUTE: put_signed(o, (uint64_t)sass_item_distance(item, w), 64); break;
+	case SASS_ITEM_SPECIAL: put_text(o, item->choice->texts[v]); break;
 	case SASS_ITEM_F32:
 	case SASS_ITEM_F64:
-	case SASS_ITEM_F16: put_number(o, item, v); break;
+	case SASS_ITEM_F16:
+	case SASS_ITEM_BF16: put_number(o, item, v); break;
 	default: break;
 	}
 	if (sass_bit(w, item->bars))
 		put(o, "|", 1);
-	if (sass_bit(w, item->reuse))
+	if (sass_is_reused(w, item->reuse))
 		put(o, ".reuse", 6);
 }
 
@@ -172,6 +190,8 @@ static bool is_nothing(const struct sass_item *item, struct sass_word w)
 {
 	const uint64_t v = item->width || item->scattered ? sass_item_value(item, w) : 0;
 
+	if (item->is_kept)
+		return false;
 	switch (item->kind) {
 	case SASS_ITEM_REG: return v == 255;
 	case SASS_ITEM_UREG: return v == (item->width == 6 ? 63u : 255u);
@@ -180,15 +200,16 @@ static bool is_nothing(const struct sass_item *item, struct sass_word w)
 	case SASS_ITEM_CHOICE: return !item->choice->texts[v] || !*item->choice->texts[v];
 	case SASS_ITEM_HEX:
 	case SASS_ITEM_SIGNED:
-	case SASS_ITEM_DECIMAL: return v == 0;
+	case SASS_ITEM_DECIMAL: return v == (item->has_nothing ? item->nothing : 0u);
 	case SASS_ITEM_FLAG: return (v != 0) == item->when_clear;
+	case SASS_ITEM_ABSOLUTE: return sass_item_distance(item, w) == 0;
 	default: return false;
 	}
 }
 
 /* The terms between [ and ], from item k on; gives the item of the ]. */
 static unsigned put_address(const struct sass_insn *insn, const struct sass_item *items, unsigned k,
-			    unsigned n, struct out *o)
+			    unsigned n, bool is_bank, struct out *o)
 {
 	const unsigned first = k;
 	bool any = false;
@@ -203,8 +224,11 @@ static unsigned put_address(const struct sass_insn *insn, const struct sass_item
 		if (!is_nothing(&items[term], insn->word)) {
 			if (any)
 				put(o, "+", 1);
-			for (unsigned i = term; i < k; i++)
-				put_item(insn, &items[i], o);
+			if (!any && !is_bank && items[term].kind == SASS_ITEM_SIGNED)
+				put_hex(o, sass_item_value(&items[term], insn->word));
+			else
+				for (unsigned i = term; i < k; i++)
+					put_item(insn, &items[i], o);
 			any = true;
 		}
 		term = k + 1;
@@ -220,6 +244,7 @@ static void put_operand(const struct sass_table *t, const struct sass_insn *insn
 {
 	const struct sass_item *items = &t->items[r->first];
 	const struct sass_word w = insn->word;
+	bool is_bank = false;
 
 	if (sass_bit(w, r->inverse))
 		put(o, "!", 1);
@@ -230,14 +255,15 @@ static void put_operand(const struct sass_table *t, const struct sass_insn *insn
 	if (sass_bit(w, r->bars))
 		put(o, "|", 1);
 	for (unsigned k = 0; k < r->n; k++) {
+		is_bank |= items[k].kind == SASS_ITEM_TEXT && items[k].text[0] == 'c';
 		if (items[k].kind == SASS_ITEM_OPEN)
-			k = put_address(insn, items, k + 1, r->n, o);
+			k = put_address(insn, items, k + 1, r->n, is_bank, o);
 		else
 			put_item(insn, &items[k], o);
 	}
 	if (sass_bit(w, r->bars))
 		put(o, "|", 1);
-	if (sass_bit(w, r->reuse))
+	if (sass_is_reused(w, r->reuse))
 		put(o, ".reuse", 6);
 }
 
@@ -250,6 +276,8 @@ static void put_mnemonic(const struct sass_table *t, const struct sass_insn *ins
 
 static size_t finish(struct out *o)
 {
+	if (o->n && o->at[o->n - 1] == ' ')
+		o->n--;
 	o->at[o->n] = '\0';
 	return o->n;
 }
@@ -287,26 +315,9 @@ size_t sass_text(int sm, const struct sass_insn *insn, char out[SASS_TEXT_MAX])
 
 		if (r->is_optional && is_nothing(&t->items[r->first], insn->word))
 			continue;
-		put_text(&o, any ? ", " : " ");
+		put_text(&o, any && !r->is_joined ? ", " : " ");
 		put_operand(t, insn, r, &o);
 		any = true;
 	}
 	return finish(&o);
-}
-
-static const char *special_name(unsigned index)
-{
-	static const char *const names[256] = {
-		[0] = "SR_LANEID",
-#define SPECIAL(i, name) [i] = name,
-#define CHOICE(...)
-#define INSN(...)
-#include "tables/sass_special.def"
-	};
-	static char other[16];
-
-	if (names[index & 255])
-		return names[index & 255];
-	snprintf(other, sizeof(other), "SR%u", index & 255);
-	return other;
 }
