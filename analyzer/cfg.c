@@ -321,11 +321,39 @@ static void find_dominators(struct build *b)
 	}
 }
 
+/* Numbers the tree of dominators so that a look at two pairs of numbers says who dominates whom. */
+static void number_tree(struct build *b)
+{
+	struct cfg *g = b->g;
+	uint32_t *size = take(b, g->blocks_n, sizeof(*size)), *next = take(b, g->blocks_n, sizeof(*next));
+	uint32_t roots = 1;
+
+	if (b->no_memory)
+		return;
+	for (uint32_t i = b->order_n; i-- > 0;) { /* children come behind their parents in this order */
+		const uint32_t block = b->order[i], up = g->blocks[block].idom;
+
+		size[block]++;
+		if (up != CFG_NONE)
+			size[up] += size[block];
+	}
+	for (uint32_t i = 0; i < b->order_n; i++) {
+		const uint32_t block = b->order[i], up = g->blocks[block].idom;
+		uint32_t *from = up == CFG_NONE ? &roots : &next[up];
+
+		g->blocks[block].tree_first = *from;
+		g->blocks[block].tree_last = *from + size[block] - 1;
+		next[block] = *from + 1;
+		*from += size[block];
+	}
+}
+
 bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t z)
 {
-	while (z != a && z != CFG_NONE)
-		z = g->blocks[z].idom;
-	return z == a;
+	const struct cfg_block *x = &g->blocks[a], *y = &g->blocks[z];
+
+	return x->tree_first <= y->tree_first && y->tree_last <= x->tree_last && x->is_reachable &&
+	       y->is_reachable;
 }
 
 /* ---------------------------------------------------------------------------------------- loops */
@@ -482,6 +510,8 @@ int cfg_build(struct cfg *g, struct arena *arena, int sm, struct buf code, const
 		number_blocks(&b);
 	if (!b.no_memory)
 		find_dominators(&b);
+	if (!b.no_memory)
+		number_tree(&b);
 	if (!b.no_memory)
 		find_loops(&b);
 	return b.no_memory ? err_set(e, ERR_MEMORY, -1, "no memory") : 0;

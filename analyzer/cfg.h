@@ -32,6 +32,7 @@ struct cfg_block {
 	uint32_t first, end; /* instructions [first, end) */
 	uint32_t successors, successors_n, predecessors, predecessors_n; /* in cfg.edges */
 	uint32_t idom; /* immediate dominator; CFG_NONE of an entry and of what is not reachable */
+	uint32_t tree_first, tree_last; /* numbers in the tree of dominators: its own, its last descendant's */
 	uint32_t loop; /* innermost, CFG_NONE = none */
 	bool is_entry;  /* the function's own, or the target of a call within */
 	bool is_reachable;

@@ -14,18 +14,6 @@ bool sass_has(int sm)
 	return sass_table(sm) != NULL;
 }
 
-struct sass_control sass_control(struct sass_word w)
-{
-	return (struct sass_control){
-		.stall = (uint8_t)sass_bits(w, 105, 4),
-		.yield = !sass_bits(w, 109, 1),
-		.write_barrier = (uint8_t)sass_bits(w, 110, 3),
-		.read_barrier = (uint8_t)sass_bits(w, 113, 3),
-		.wait = (uint8_t)sass_bits(w, 116, 6),
-		.reuse = (uint8_t)sass_bits(w, 122, 3),
-	};
-}
-
 const char *sass_op(const struct sass_insn *insn)
 {
 	return insn->row ? insn->row->name : "";
@@ -72,6 +60,23 @@ static uint8_t registers_of(const struct sass_item *item, struct sass_word w)
 	return n ? (uint8_t)atoi(n) : 1;
 }
 
+/* What the bits around an operand say of it. */
+static uint8_t marks_of(const struct sass_item *item, const struct sass_operand_row *o, struct sass_word w)
+{
+	uint8_t flags = 0;
+
+	if (sass_bit(w, item->minus) || sass_bit(w, o->minus))
+		flags |= SASS_NEG;
+	if (sass_bit(w, item->bars) || sass_bit(w, o->bars))
+		flags |= SASS_ABS;
+	if (sass_bit(w, item->tilde) || sass_bit(w, item->inverse) || sass_bit(w, o->tilde) ||
+	    sass_bit(w, o->inverse))
+		flags |= SASS_NOT;
+	if (sass_is_reused(w, item->reuse) || sass_is_reused(w, o->reuse))
+		flags |= SASS_REUSE;
+	return flags;
+}
+
 static void add_operand(struct sass_insn *insn, const struct sass_item *item,
 			const struct sass_operand_row *o, uint8_t index, uint8_t flags)
 {
@@ -84,15 +89,8 @@ static void add_operand(struct sass_insn *insn, const struct sass_item *item,
 	out = &insn->operands[insn->operands_n++];
 	*out = (struct sass_operand){.kind = operand_kinds[item->kind], .flags = flags, .index = index,
 				     .regs = item->regs};
-	if (sass_bit(w, item->minus) || sass_bit(w, o->minus))
-		out->flags |= SASS_NEG;
-	if (sass_bit(w, item->bars) || sass_bit(w, o->bars))
-		out->flags |= SASS_ABS;
-	if (sass_bit(w, item->tilde) || sass_bit(w, item->inverse) || sass_bit(w, o->tilde) ||
-	    sass_bit(w, o->inverse))
-		out->flags |= SASS_NOT;
-	if (sass_is_reused(w, item->reuse) || sass_is_reused(w, o->reuse))
-		out->flags |= SASS_REUSE;
+	if (!item->is_plain || !o->is_plain)
+		out->flags |= marks_of(item, o, w);
 	if (item->regs_of)
 		out->regs = registers_of(item, w);
 	if (item->kind == SASS_ITEM_UREG && item->width == 6 && v == 63)

@@ -84,7 +84,7 @@ bool sass_has(int sm);
 /* Always fills *insn, with is_decoded false when a bit is set that no row explains. True: decoded. */
 bool sass_decode(int sm, struct sass_word word, uint64_t address, struct sass_insn *insn);
 
-struct sass_control sass_control(struct sass_word word);
+static inline struct sass_control sass_control(struct sass_word w);
 
 /* Base mnemonic ("LDG") of a decoded instruction, "" when the opcode is not known. Static. */
 const char *sass_op(const struct sass_insn *insn);
@@ -111,6 +111,18 @@ static inline uint64_t sass_bits(struct sass_word w, unsigned at, unsigned width
 	else
 		v = w.lo >> at | (at ? w.hi << (64 - at) : 0);
 	return width < 64 ? v & ((UINT64_C(1) << width) - 1) : v;
+}
+
+static inline struct sass_control sass_control(struct sass_word w)
+{
+	return (struct sass_control){
+		.stall = (uint8_t)sass_bits(w, 105, 4),
+		.yield = !sass_bits(w, 109, 1),
+		.write_barrier = (uint8_t)sass_bits(w, 110, 3),
+		.read_barrier = (uint8_t)sass_bits(w, 113, 3),
+		.wait = (uint8_t)sass_bits(w, 116, 6),
+		.reuse = (uint8_t)sass_bits(w, 122, 3),
+	};
 }
 
 #endif

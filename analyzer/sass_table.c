@@ -28,6 +28,7 @@
  *             #2 #n@73                 so many registers; as many as a CHOICE of numbers says, from bit 73 on
  *             =                        in an address: not left out when it is RZ or 0
  *             ?255                     left out when it is 255, not when it is 0
+ *             ]_[                      a blank between brackets
  *             {..} within other characters: [{R@24}{.64@72}+{s@40:24}]. Of an address the terms that are
  *             RZ or 0 are left out, but for the first when nothing else is there;
  *             a number alone has no sign (in a constant bank it has)
@@ -43,6 +44,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "arena.h"
 
 #define CHOICE(name, width, ...) static const char *const choice_##name[1u << (width)] = {__VA_ARGS__};
 #define INSN(...)
@@ -138,23 +141,6 @@ static void claim_bit(struct build *b, unsigned at)
 {
 	if (at != SASS_NO_BIT)
 		claim(b, at, 1);
-}
-
-uint64_t sass_item_value(const struct sass_item *item, struct sass_word w)
-{
-	uint64_t v = 0;
-
-	if (!item->scattered) {
-		v = sass_bits(w, item->at[0], item->width - item->low_width) ^ (item->is_complement ? 7u : 0u);
-		if (item->low_width)
-			v = v << item->low_width | sass_bits(w, item->at[1], item->low_width);
-		if (item->is_next && v < (UINT64_C(1) << item->width) - 1)
-			v++;
-		return v << item->shift;
-	}
-	for (unsigned i = 0; i < item->scattered; i++)
-		v = v << 1 | sass_bits(w, item->at[i], 1);
-	return v;
 }
 
 int64_t sass_item_distance(const struct sass_item *item, struct sass_word w)
@@ -487,7 +473,7 @@ static const char *expand(struct build *b, const char *s, const char *end, const
 	}
 	t += sign ? 3 : 2;
 	strncat(text, t, (size_t)(end - t));
-	kept = strdup(text);
+	kept = arena_string(b->t->texts, text, sizeof(text));
 	if (!kept) {
 		fail(b, "no memory", "");
 		return s;
@@ -525,7 +511,7 @@ static const char *read_mixture(struct build *b, const char *s, const char *end)
 			close = s + 1;
 			while (close < last && !strchr("[]+{", *close))
 				close++;
-			item_text(b, s, (size_t)(close - s));
+			item_text(b, *s == '_' && close == s + 1 ? " " : s, (size_t)(close - s));
 			s = close;
 		}
 	}
@@ -588,7 +574,7 @@ static void read_modifiers(struct build *b, const char *s)
 	struct suffixes none;
 
 	word = next_word(&s, &end);
-	b->row->name = word ? strndup(word, (size_t)(end - word)) : NULL;
+	b->row->name = word ? arena_string(b->t->texts, word, (size_t)(end - word)) : NULL;
 	if (!b->row->name) {
 		fail(b, "no name", "");
 		return;
@@ -744,6 +730,21 @@ static void sort_rows(struct build *b)
 	}
 }
 
+/* Most operands have no bit around them: reading one need not look for five. */
+static void mark_plain(struct build *b)
+{
+	for (size_t i = 0; i < b->items; i++) {
+		struct sass_item *x = &b->t->items[i];
+
+		x->is_plain = (x->inverse & x->minus & x->bars & x->tilde & x->reuse) == SASS_NO_BIT;
+	}
+	for (size_t i = 0; i < b->operands; i++) {
+		struct sass_operand_row *x = &b->t->operands[i];
+
+		x->is_plain = (x->inverse & x->minus & x->bars & x->tilde & x->reuse) == SASS_NO_BIT;
+	}
+}
+
 static void name_specials(struct sass_table *t)
 {
 	for (unsigned i = 0; i < 256; i++) {
@@ -769,6 +770,9 @@ const struct sass_table *sass_table(int sm)
 	if (!b.t)
 		return NULL;
 	b.t->sm = sm;
+	b.t->texts = arena_new();
+	if (!b.t->texts)
+		return NULL;
 	name_specials(b.t);
 	for (size_t i = 0; i < SOURCES && !b.failed; i++) {
 		b.source = &sources[i];
@@ -777,6 +781,7 @@ const struct sass_table *sass_table(int sm)
 	}
 	if (!b.failed)
 		sort_rows(&b);
+	mark_plain(&b);
 	if (b.failed)
 		return NULL;
 	made[sm] = b.t;

@@ -7,6 +7,8 @@
 
 #include "sass.h"
 
+struct arena;
+
 enum sass_item_kind {
 	SASS_ITEM_TEXT,   /* always there */
 	SASS_ITEM_FLAG,   /* text when a bit is set, or when it is clear */
@@ -52,6 +54,7 @@ struct sass_item {
 	bool has_low_byte;         /* of a branch: bits 16-23, from sm_90 on */
 	uint8_t inverse;           /* bit of a ! before a predicate */
 	uint8_t minus, bars, tilde, reuse; /* bits of -x, |x|, ~x, x.reuse */
+	bool is_plain;                     /* none of these five */
 	uint8_t regs;     /* how many registers; when regs_of is set, the bit where the choice begins */
 	bool is_complement; /* of a predicate: 7 - value */
 	bool is_next;       /* of a uniform register: value + 1, but not beyond URZ */
@@ -67,6 +70,7 @@ struct sass_item {
 struct sass_operand_row {
 	uint16_t first, n; /* items */
 	bool is_dest, is_optional, is_joined; /* joined: only a space before it */
+	bool is_plain;                        /* none of the following */
 	uint8_t minus, bars, tilde, inverse, reuse; /* around the whole operand */
 };
 
@@ -92,6 +96,7 @@ struct sass_table {
 	struct sass_row *rows;
 	struct sass_item *items;
 	struct sass_operand_row *operands;
+	struct arena *texts; /* of the rows */
 	struct sass_choice special; /* the names of its special registers */
 	const char *special_texts[256];
 	char special_others[256][8];
@@ -105,7 +110,22 @@ struct sass_table {
  */
 const struct sass_table *sass_table(int sm);
 
-uint64_t sass_item_value(const struct sass_item *item, struct sass_word w);
+static inline uint64_t sass_item_value(const struct sass_item *item, struct sass_word w)
+{
+	uint64_t v = 0;
+
+	if (!item->scattered) {
+		v = sass_bits(w, item->at[0], item->width - item->low_width) ^ (item->is_complement ? 7u : 0u);
+		if (item->low_width)
+			v = v << item->low_width | sass_bits(w, item->at[1], item->low_width);
+		if (item->is_next && v < (UINT64_C(1) << item->width) - 1)
+			v++;
+		return v << item->shift;
+	}
+	for (unsigned i = 0; i < item->scattered; i++)
+		v = v << 1 | sass_bits(w, item->at[i], 1);
+	return v;
+}
 
 /* Bytes that a branch goes, or the address that it goes to. */
 int64_t sass_item_distance(const struct sass_item *item, struct sass_word w);
