@@ -137,13 +137,36 @@ static void print_code_text(const struct listing *l)
 	}
 }
 
-static void print_histogram_text(const json_t *counts)
-{
+struct count {
 	const char *mnemonic;
-	json_t *n;
+	json_int_t n;
+};
 
-	json_object_foreach ((json_t *)counts, mnemonic, n)
-		printf("  %10" JSON_INTEGER_FORMAT "  %s\n", json_integer_value(n), mnemonic);
+/* The most frequent first. */
+static int compare_counts(const void *va, const void *vb)
+{
+	const struct count *a = va, *b = vb;
+
+	return a->n != b->n ? (a->n < b->n) - (a->n > b->n) : strcmp(a->mnemonic, b->mnemonic);
+}
+
+static int print_histogram_text(const struct listing *l, json_t *counts, struct err *e)
+{
+	const size_t n = json_object_size(counts);
+	struct count *list = arena_array(l->arena, n, sizeof(*list));
+	const char *mnemonic;
+	json_t *value;
+	size_t i = 0;
+
+	if (!list)
+		return err_set(e, ERR_MEMORY, -1, "no memory");
+	json_object_foreach (counts, mnemonic, value)
+		list[i++] = (struct count){mnemonic, json_integer_value(value)};
+	if (n)
+		qsort(list, n, sizeof(*list), compare_counts);
+	for (i = 0; i < n; i++)
+		printf("  %10" JSON_INTEGER_FORMAT "  %s\n", list[i].n, list[i].mnemonic);
+	return 0;
 }
 
 static void print_head_text(struct listing *l)
@@ -266,13 +289,14 @@ static int print_function(struct listing *l, struct err *e)
 {
 	const struct request *q = l->q;
 	json_t *counts;
+	int result = 0;
 
 	if (q->json || q->jsonl)
 		return print_json(l, e);
 	print_head_text(l);
 	if (q->histogram) {
 		counts = histogram(&l->g);
-		print_histogram_text(counts);
+		result = print_histogram_text(l, counts, e);
 		json_decref(counts);
 	} else if (q->loops) {
 		for (uint32_t i = l->g.loops_n; i-- > 0;) {
@@ -282,7 +306,9 @@ static int print_function(struct listing *l, struct err *e)
 	} else {
 		print_code_text(l);
 	}
-	return ferror(stdout) ? err_set(e, ERR_IO, -1, "cannot write the output") : 0;
+	if (result == 0 && ferror(stdout))
+		result = err_set(e, ERR_IO, -1, "cannot write the output");
+	return result;
 }
 
 static bool is_wanted(const struct request *q, struct arena *arena, const char *name)
