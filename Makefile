@@ -224,12 +224,12 @@ test:                                           ## every test that needs no GPU;
 	@+$(MAKE) --no-print-directory tests
 	@KBN_BUILD=$(BUILD) scripts/run-tests unit golden replay integration
 
-tests: all $(UNITS) $(if $(wildcard tests/fuzz/fuzz_replay.c),$(REPLAYS)) ## build everything that `test` runs
+tests: all golden-tools $(UNITS) $(if $(wildcard tests/fuzz/fuzz_replay.c),$(REPLAYS)) ## build everything that `test` runs
 unit: $(UNITS)                                  ## unit tests
 	@KBN_BUILD=$(BUILD) scripts/run-tests unit
-golden: all                                     ## command line against expected output
+golden: all golden-tools                        ## command line against expected output
 	@KBN_BUILD=$(BUILD) scripts/run-tests golden
-golden-update: all                              ## rewrite the expected output; review the diff
+golden-update: all golden-tools                 ## rewrite the expected output; review the diff
 	@KBN_BUILD=$(BUILD) tests/golden/run --update
 integration: all                                ## bare run = recorded run, on the stand-in driver
 	@KBN_BUILD=$(BUILD) scripts/run-tests integration

@@ -145,7 +145,9 @@ static void claim_bit(struct build *b, unsigned at)
 
 int64_t sass_item_distance(const struct sass_item *item, struct sass_word w)
 {
-	const uint64_t sign = UINT64_C(1) << (item->width - 1);
+	/* an address of less than 48 bits has no sign */
+	const bool is_signed = item->kind == SASS_ITEM_TARGET || item->width == 48;
+	const uint64_t sign = is_signed ? UINT64_C(1) << (item->width - 1) : 0;
 	const int64_t d = (int64_t)((sass_bits(w, item->at[0], item->width) ^ sign) - sign);
 
 	return (item->has_low_byte ? d * 256 + (int64_t)sass_bits(w, 16, 8) : d) * 4;

@@ -2,7 +2,8 @@
  * schema.c - see schema.h.
  *
  * The notation: {key:type, ...} an object with exactly these keys required, [type] an array, type? may
- * be null, "a|b" one of these words, {*:type} any keys, and the names of `words` below. Further keys are
+ * be null, "a|b" one of these words, {*:type} any keys, type^ a key that may be missing, and the names
+ * of `words` below. Further keys are
  * always allowed: readers ignore what they do not know.
  */
 #include "schema.h"
@@ -100,11 +101,16 @@ static const struct {
 	 "boost_mhz:int,tensor_mhz:int,bus_bits:int,memory_mhz:int,dram_gbps:num,l2_bytes:int,watts:int,peaks:" PEAKS
 	 ","
 	 "published_cliff_bytes:int?,profile:bool,note:str?,source:str}]}"},
+	{"kbn-sass/1",
+	 "{schema:str,file:str,images:[{index:int,arch:str,kind:\"cubin\",hash:str,functions:[{name:str,bytes:int,"
+	 "instructions:int,undecoded:int,mnemonics:{*:int}^,code:[{offset:int,mnemonic:str,text:str,encoding:str,"
+	 "stall:int,yield:bool,wbar:int?,rbar:int?,wait:int,reuse:int,target:int?,line:str?}]^}]}]}"},
 	{"kbn-occupancy/1", "{schema:str,occupancy:" OCCUPANCY ",smem_cliff:" SMEM_CLIFF "}"},
 };
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
-const char *const schema_names[] = {"kbn-report/1", "kbn-devices/1", "kbn-occupancy/1", NULL};
+const char *const schema_names[] = {"kbn-report/1", "kbn-devices/1", "kbn-sass/1",
+				    "kbn-occupancy/1", NULL};
 _Static_assert(sizeof(schema_names) / sizeof(*schema_names) == FORMATS + 1, "one name per format");
 
 static json_t *type_of(const char **at);
@@ -140,8 +146,12 @@ static json_t *object_type(const char **at)
 			json_decref(key);
 		} else {
 			json_object_set_new(properties, json_string_value(key), type);
-			json_array_append_new(required, key);
+			if (**at != '^')
+				json_array_append(required, key);
+			json_decref(key);
 		}
+		if (**at == '^')
+			eat(at, '^');
 		if (**at == ',')
 			eat(at, ',');
 	}

@@ -1,8 +1,9 @@
 /*
  * sass_scoreboard.c - whether control codes and operands fit together: behind an instruction that sets a
  * write barrier, the first one that reads or overwrites its result, or one between, waits for that
- * barrier. Straight-line code only. A wrong barrier field, wait mask or register shows here.
- * usage: sass_scoreboard CUBIN...        prints pairs, how many wait, and some that do not
+ * barrier. Straight-line code only, and not between opposite guards. A wrong barrier field, wait mask or register shows here.
+ * usage: sass_scoreboard [-n IMAGES] FILE...      pairs, how many wait, and some that do not;
+ *        exit status 1 when less than 99.9 % of an architecture do
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,10 @@
 #include "arena.h"
 #include "cubin.h"
 #include "dataflow.h"
+#include "image_file.h"
 #include "sass_text.h"
 
-static unsigned long pairs, waiting, shown;
+static unsigned long pairs[128], waiting[128], shown;
 
 static void show(const struct cfg *g, uint32_t producer, uint32_t consumer, const char *function)
 {
@@ -25,6 +27,12 @@ static void show(const struct cfg *g, uint32_t producer, uint32_t consumer, cons
 	sass_text(g->sm, &g->insns[consumer], b);
 	printf("sm_%d %s 0x%x: %s -> 0x%x: %s\n", g->sm, function, producer * SASS_BYTES, a,
 	       consumer * SASS_BYTES, b);
+}
+
+/* Under opposite guards: never both for one thread, so neither waits for the other. */
+static bool exclude_each_other(const struct sass_insn *a, const struct sass_insn *b)
+{
+	return a->guard == b->guard && a->guard < SASS_PT && a->guard_not != b->guard_not;
 }
 
 static void follow(const struct cfg *g, uint32_t producer, const char *function)
@@ -41,10 +49,11 @@ static void follow(const struct cfg *g, uint32_t producer, const char *function)
 		if (!x.is_certain)
 			return;
 		regset_add(&x.reads, &x.writes);
-		if (!regset_meets(&x.reads, &made.writes))
+		if (!regset_meets(&x.reads, &made.writes) ||
+		    exclude_each_other(&g->insns[producer], &g->insns[i]))
 			continue;
-		pairs++;
-		waiting += waited;
+		pairs[g->sm]++;
+		waiting[g->sm] += waited;
 		if (!waited)
 			show(g, producer, i, function);
 		return;
@@ -64,25 +73,47 @@ static void check(const struct cubin *c, const struct cubin_function *f)
 	arena_free(arena);
 }
 
+static int check_file(const char *path, unsigned long most)
+{
+	struct image_file file;
+	struct image image;
+	struct err e = {0};
+	struct cubin c;
+	struct buf data;
+
+	if (image_file_open(&file, path, &e) != 0) {
+		fprintf(stderr, "%s\n", e.text);
+		return 1;
+	}
+	for (unsigned long images = 0; images < most && image_file_next(&file, &image, &e) > 0; images++) {
+		if (image.kind != FATBIN_CUBIN || image_bytes(&file, &image, &data, &e) != 0 ||
+		    cubin_open(&c, data, &e) != 0)
+			continue;
+		for (size_t k = 0; k < c.functions_n; k++)
+			check(&c, &c.functions[k]);
+		cubin_close(&c);
+	}
+	image_file_close(&file);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
-		struct err e = {0};
-		struct cubin c;
-		uint8_t *data;
-		size_t bytes;
+	unsigned long most = ~0ul;
+	int first = 1, status = 0;
 
-		if (buf_load(argv[i], (size_t)1 << 30, &data, &bytes, &e) < 0) {
-			fprintf(stderr, "%s: %s\n", argv[i], e.text);
-			return 1;
-		}
-		if (cubin_open(&c, buf_of(data, bytes), &e) == 0) {
-			for (size_t k = 0; k < c.functions_n; k++)
-				check(&c, &c.functions[k]);
-			cubin_close(&c);
-		}
-		free(data);
+	if (argc > 2 && !strcmp(argv[1], "-n")) {
+		most = strtoul(argv[2], NULL, 10);
+		first = 3;
 	}
-	printf("%lu pairs, %lu wait: %.4f%%\n", pairs, waiting, pairs ? 100.0 * (double)waiting / (double)pairs : 100);
-	return pairs && (double)waiting < 0.999 * (double)pairs;
+	for (int i = first; i < argc; i++)
+		status |= check_file(argv[i], most);
+	for (int sm = 0; sm < 128; sm++) {
+		if (!pairs[sm])
+			continue;
+		status |= (double)waiting[sm] < 0.999 * (double)pairs[sm];
+		printf("sm_%-4d %9lu pairs, %9lu wait: %.4f%%\n", sm, pairs[sm], waiting[sm],
+		       100.0 * (double)waiting[sm] / (double)pairs[sm]);
+	}
+	return status;
 }
