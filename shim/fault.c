@@ -14,6 +14,7 @@ static const char *const names[] = {
 	[KBN_FAULT_ALLOC] = "alloc:",
 	[KBN_FAULT_WRITE] = "write:",
 	[KBN_FAULT_TABLE] = "table:",
+	[KBN_FAULT_STALL] = "stall:",
 };
 
 bool kbn_fault(enum kbn_fault_kind kind)

@@ -130,6 +130,8 @@ int kbn_file_extend(int fd, size_t from, size_t bytes)
 
 	if (faulty())
 		return -1;
+	if (kbn_fault(KBN_FAULT_STALL))
+		kbn_sleep_ns(KBN_STALL_NS);
 	if (!may_grow(from + bytes)) {
 		errno = EFBIG;
 		return -1;

@@ -221,7 +221,8 @@ static struct kbn_shape *find_shape(struct kbn_call *c, struct kbn_thread *t, st
 static void remember_request(const struct kbn_call *c, const struct kbn_thread *t,
 			     struct kbn_context *context, struct kbn_shape *s)
 {
-	if (!s->launches || (kbn_stream_is_special(c->stream) && !c->hit->home))
+	if (!s->launches || (kbn_stream_is_special(c->stream) && !c->hit->home) ||
+	    kbn_shape_may_improve(s))
 		return;
 	s->function = c->function;
 	s->stream = c->stream;

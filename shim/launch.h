@@ -98,6 +98,12 @@ struct kbn_shape *kbn_shape_of(struct kbn_thread *t, enum kbn_slot_kind kind,
 			       const struct kbn_shape_key *key);
 
 /*
+ * It is the overflow slot of the kernel although the cap is not reached: the file could not grow just
+ * then, and the next launch of this kind may have a slot of its own.
+ */
+bool kbn_shape_may_improve(const struct kbn_shape *s);
+
+/*
  * Add one to a counter that a sequence counter guards. Other processes read while this thread
  * writes: each store is single, odd before, even after.
  */

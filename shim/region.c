@@ -15,7 +15,7 @@
 
 #define CHUNK_FIRST (64u << 10) /* also the granule: a multiple of every page size in use */
 #define CHUNK_MAX   (1u << 20)
-#define AHEAD       (16u << 10) /* with less than this behind `used` the file grows */
+#define AHEAD       (32u << 10) /* with less than this behind `used` the file grows */
 #define LOCK_NS     500000000u /* longest wait for another thread's memcpy, or for the file to grow */
 #define NAP_NS      20000u     /* a holder without a processor gets none from a waiter that spins */
 #define RETRY_NS    100000000u /* after a failed growth, before the next attempt */

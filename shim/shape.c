@@ -5,7 +5,6 @@
  * doubles out of the arena and leaves the old one behind, which costs as much again in the end.
  */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -109,6 +108,14 @@ static KBN_ALWAYS_INLINE struct kbn_shape *find(struct kbn_thread *t, enum kbn_s
 	return *place(t->shapes, t->shapes_cap, hash_of(kind, key), kind, key);
 }
 
+bool kbn_shape_may_improve(const struct kbn_shape *s)
+{
+	const struct kbn_slots_header *h = kbn_writer_header();
+
+	return (s->slot->flags & KBN_SLOT_OVERFLOW) &&
+	       __atomic_load_n(&h->slots, __ATOMIC_RELAXED) < h->slot_cap;
+}
+
 /* Half of what lies past the cap is gone. */
 static bool reserve_is_scarce(void)
 {
@@ -119,8 +126,8 @@ static bool reserve_is_scarce(void)
 }
 
 /*
- * Past the cap: all further shapes of a kernel share a slot that tells no geometry, and in the end not
- * even the context, for a program may make contexts without number.
+ * Past the cap, and while the file cannot grow: all further shapes of a kernel share a slot that tells
+ * no geometry, and in the end not even the context, for a program may make contexts without number.
  */
 static struct kbn_shape *overflow(struct kbn_thread *t, enum kbn_slot_kind kind,
 				  const struct kbn_shape_key *key)
@@ -142,18 +149,11 @@ static __attribute__((noinline)) struct kbn_shape *shape_new(struct kbn_thread *
 							     enum kbn_slot_kind kind,
 							     const struct kbn_shape_key *key)
 {
-	static _Atomic uint32_t told; /* epoch whose log has the note */
 	const int saved_errno = errno;
-	struct kbn_shape *s = NULL;
+	struct kbn_shape *s = shape_add(t, kind, key, false);
 
-	/* Once full it stays full: then a new shape costs a look-up, not an attempt. */
-	if (atomic_load_explicit(&told, memory_order_relaxed) != kbn_writer_epoch())
-		s = shape_add(t, kind, key, false);
-	if (!s) {
+	if (!s)
 		s = overflow(t, kind, key);
-		if (atomic_exchange(&told, kbn_writer_epoch()) != kbn_writer_epoch())
-			kbn_log_note(KBN_NOTE_SLOTS_FULL, 0, NULL);
-	}
 	errno = saved_errno;
 	return s;
 }

@@ -25,6 +25,7 @@
 #define SKETCH_HEADER 4096u /* a page, so that sketches are aligned to their size */
 #define RUN_DIR_MAX   800u
 #define CODE_PIECE    (1u << 20)
+#define SLOTS_SPARE   (16u << 10)
 
 static struct {
 	char run[KBN_PATH_ROOM], proc[KBN_PATH_ROOM];
@@ -319,15 +320,18 @@ void kbn_writer_seal(enum kbn_state how, const struct kbn_rec_end *end)
 
 /* ------------------------------------------------------------------------- slots and sketches */
 
-/* One more unit of a region; its index from *count, which is raised. NULL when it does not fit. */
+/*
+ * One more unit of a region, with `spare` usable bytes left behind it; its index from *count, which is
+ * raised. NULL when it does not fit.
+ */
 static void *unit_new(struct kbn_region *r, uint64_t *count, uint64_t cap, size_t unit,
-		      uint32_t *index)
+		      size_t spare, uint32_t *index)
 {
 	void *at = NULL;
 	uint64_t i;
 
 	if (!r->base || __atomic_load_n(count, __ATOMIC_RELAXED) >= cap ||
-	    !kbn_region_lock(r, unit, 0))
+	    !kbn_region_lock(r, unit + spare, 0))
 		return NULL;
 	i = *count;
 	if (i < cap) {
@@ -340,6 +344,17 @@ static void *unit_new(struct kbn_region *r, uint64_t *count, uint64_t cap, size_
 	return at;
 }
 
+/*
+ * Slots past the cap are asked for when the others have run out, be it for a moment in which the file
+ * does not grow. Those that will be needed then are mapped already.
+ */
+static size_t slots_spare(bool reserve)
+{
+	const size_t all = w.slot_cap / 8 * sizeof(struct kbn_slot);
+
+	return reserve ? 0 : all < SLOTS_SPARE ? all : SLOTS_SPARE;
+}
+
 struct kbn_slot *kbn_slot_new(bool reserve, uint32_t *index)
 {
 	uint64_t cap = reserve ? w.slot_cap + w.slot_cap / 8 : w.slot_cap;
@@ -348,8 +363,9 @@ struct kbn_slot *kbn_slot_new(bool reserve, uint32_t *index)
 
 	if (!h)
 		return NULL;
-	slot = unit_new(&w.slots, &h->slots, cap, sizeof(*slot), index);
-	if (!slot && !atomic_exchange(&w.told_slots, true))
+	slot = unit_new(&w.slots, &h->slots, cap, sizeof(*slot), slots_spare(reserve), index);
+	if (!slot && __atomic_load_n(&h->slots, __ATOMIC_RELAXED) >= w.slot_cap &&
+	    !atomic_load(&w.told_slots) && !atomic_exchange(&w.told_slots, true))
 		kbn_log_note(KBN_NOTE_SLOTS_FULL, (int64_t)h->slots, NULL);
 	return slot;
 }
@@ -361,7 +377,7 @@ struct kbn_sketch *kbn_sketch_new(uint32_t *index)
 
 	if (!h)
 		return NULL;
-	sketch = unit_new(&w.sketch, &h->sketches, SKETCH_CAP, sizeof(*sketch), index);
+	sketch = unit_new(&w.sketch, &h->sketches, SKETCH_CAP, sizeof(*sketch), 0, index);
 	if (!sketch && !atomic_exchange(&w.told_sketch, true))
 		kbn_log_note(KBN_NOTE_SKETCH_FULL, (int64_t)h->sketches, NULL);
 	return sketch;
@@ -373,6 +389,18 @@ struct kbn_sketch *kbn_sketch_at(uint32_t index)
 }
 
 /* -------------------------------------------------------------------------------- code store */
+
+/* In pieces: where zeros are written for want of fallocate, a launch does not wait for all of them. */
+static int code_extend(int fd, size_t bytes)
+{
+	for (size_t done = 0, n; done < bytes; done += n) {
+		n = bytes - done < CODE_PIECE ? bytes - done : CODE_PIECE;
+		if (kbn_file_extend(fd, done, n) < 0)
+			return -1;
+		kbn_filer_yield();
+	}
+	return 0;
+}
 
 /*
  * Mapped and closed before a byte is copied, like the log. Where the descriptor is one of the program's
@@ -386,7 +414,7 @@ static int code_write(const char *path, const void *data, size_t bytes)
 
 	if (fd < 0)
 		return -1;
-	if (kbn_file_extend(fd, 0, bytes) == 0)
+	if (code_extend(fd, bytes) == 0)
 		at = kbn_fd_map(fd, NULL, bytes, 0);
 	if (kbn_fd_close(fd) < 0 && at) { /* where quota errors show late (NFS) */
 		munmap(at, bytes);

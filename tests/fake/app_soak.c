@@ -89,6 +89,24 @@ static void geometry(void)
 	DO(cuCtxSynchronize());
 }
 
+/* Many shapes at once, a pause, and the same again. */
+static void pauses(void)
+{
+	const unsigned shapes = (unsigned)client_number("SHAPES", 800);
+	int failed = 0;
+
+	start();
+	for (int pass = 0; pass < 6; pass++) {
+		for (unsigned s = 0; s < shapes; s++)
+			failed += cuLaunchKernel(f[s & 3], 1 + s, 1, 1, 64, 1, 1, 0, NULL, NULL,
+						 NULL) != 0;
+		if (!pass)
+			usleep(500000);
+	}
+	printf("failed %d\n", failed);
+	DO(cuCtxSynchronize());
+}
+
 static void stuck(void)
 {
 	static const struct make_kernel kernel = {.name = "hang"};
@@ -157,11 +175,9 @@ static void cost(void)
 	}
 }
 
-static const struct client_case cases[] = {{"run", run},
-					   {"geometry", geometry},
-					   {"stuck", stuck},
-					   {"forever", forever},
-					   {"cost", cost}};
+static const struct client_case cases[] = {{"run", run},         {"geometry", geometry},
+					   {"pauses", pauses},   {"stuck", stuck},
+					   {"forever", forever}, {"cost", cost}};
 
 int main(int argc, char **argv)
 {

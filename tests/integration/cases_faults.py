@@ -87,5 +87,26 @@ def shim_faults(kind, argv):
     return run
 
 
+@case("faults/stall")
+def stall(c):
+    """Files that do not grow for longer than anybody waits: shapes of that moment share a slot, those that
+    come again have their own. Nothing is lost, and nothing is said to be full."""
+    if not os.path.exists(SHIM_FAULTS):
+        raise Skipped("no build with fault switches")
+    shared = 0
+    for n in (4, 5, 6):  # the first three make the files
+        r = c.both(["app_soak", "pauses"], shim=SHIM_FAULTS, env={"KBN_FAULT": "stall:%d" % n}, log=False,
+                   calls=False)
+        rec = r.one()
+        equal((6 * 800, 6 * 800), (r.counts.ok, rec.total("ran")), "launches, stall %d" % n)
+        equal((0, 0), (rec.dropped, rec.thread_dropped), "launches dropped, stall %d" % n)
+        equal([], [note for note in rec.notes if note[0] == 3], "notes of full slots, stall %d" % n)
+        own = [s for s in rec.slots if not s.flags & 4]
+        equal(800, len(own), "shapes, stall %d" % n)
+        check(all(s.ran >= 5 for s in own), "launches after the stall are not told apart")
+        shared += sum(s.ran for s in rec.slots) - sum(s.ran for s in own)
+    check(shared > 0, "no stall was felt")
+
+
 case("faults/alloc")(shim_faults("alloc", ["app_direct", "streams"]))
 case("faults/write")(shim_faults("write", ["app_direct", "modules"]))
