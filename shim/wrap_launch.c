@@ -75,23 +75,25 @@ static inline void plain_call(struct kbn_call *c, CUfunction f, unsigned gx, uns
 	} while (0)
 
 /* The same when most launches are like an earlier one: `again` finds it, `in_full` does the others. */
-#define LAUNCH_OFTEN(symbol, again, in_full, ...)                         \
-	do {                                                              \
-		struct kbn_shape *shape;                                  \
-                                                                          \
-		if (!kbn_enter_launch()) {                                \
-			kbn_passed_launch();                              \
-			return KBN_PASS(symbol, __VA_ARGS__);             \
-		}                                                         \
-		shape = again;                                            \
-		if (KBN_LIKELY(shape)) {                                  \
-			CUresult result = KBN_FOUND(symbol, __VA_ARGS__); \
-                                                                          \
-			kbn_again_end(shape, result);                     \
-			kbn_leave();                                      \
-			return result;                                    \
-		}                                                         \
-		return in_full(__VA_ARGS__);                              \
+#define LAUNCH_OFTEN(symbol, again, in_full, ...)                \
+	do {                                                     \
+		struct kbn_shape *shape;                         \
+		CUresult result;                                 \
+                                                                 \
+		if (!kbn_enter_launch()) {                       \
+			kbn_passed_launch();                     \
+			return KBN_PASS(symbol, __VA_ARGS__);    \
+		}                                                \
+		shape = again;                                   \
+		if (KBN_LIKELY(shape)) {                         \
+			result = KBN_FOUND(symbol, __VA_ARGS__); \
+			kbn_again_end(shape, result);            \
+			kbn_leave();                             \
+			return result;                           \
+		}                                                \
+		result = in_full(__VA_ARGS__);                   \
+		KBN_KEEP_FRAME(result);                          \
+		return result;                                   \
 	} while (0)
 
 #define PLAIN(symbol, in_full, ptsz)                                                              \

@@ -118,12 +118,17 @@ def interposer(name, argv, launches, bypassed=False):
                            rec.by_kernel("ran").get("k_20us", 0) for rec in r.recordings())
             if not (bypassed and before):
                 equal(r.counts.ok, recorded, "launches recorded, the other one %s us" % where)
+            for rec in r.recordings():
+                equal((rec.bins(), 0), (rec.seen, rec.thread_dropped), "launches in bins and seen, dropped")
     return run
 
 
 for _other, _past in (("other_hami.so", True), ("other_mango.so", False)):
     case("doors/%s_linked" % _other[:-3])(interposer(_other, ["app_direct", "basic"], 240, _past))
     case("doors/%s_dlsym" % _other[:-3])(interposer(_other, ["app_doors", "base_names"], 60, _past))
+
+
+case("doors/other_asks_linked")(interposer("other_asks.so", ["app_direct", "basic"], 240))
 
 
 @case("doors/count_hook")

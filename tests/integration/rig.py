@@ -22,7 +22,9 @@ SHIM_FAULTS = os.path.join(BUILD, "faults", "libkbn.so")
 SAN = os.environ.get("SAN", "")
 #: what must come before libkbn.so when it is built with a sanitizer
 SAN_PRELOAD = os.environ.get("SAN_PRELOAD", "").split()
-LIMIT_S = float(os.environ.get("CASE_LIMIT", "60")) * (4 if SAN else 1)
+#: command that runs programs of another architecture; takes -E NAME=VALUE like qemu-user
+EMULATOR = os.environ.get("KBN_EMULATOR", "").split()
+LIMIT_S = float(os.environ.get("CASE_LIMIT", "60")) * (4 if SAN or EMULATOR else 1)
 
 
 #: (name, function of a Case), in order of definition
@@ -148,6 +150,12 @@ class Case:
                 env.pop(k, None)
         return env
 
+    @staticmethod
+    def emulated(env):
+        """The command in front of the program; what is meant for its loader must not reach the emulator's."""
+        given = ["%s=%s" % (k, env.pop(k)) for k in ("LD_PRELOAD", "LD_LIBRARY_PATH") if k in env]
+        return EMULATOR + [word for setting in given for word in ("-E", setting)]
+
     def folder(self):
         self.n += 1
         home = os.path.join(self.home, str(self.n))
@@ -161,8 +169,9 @@ class Case:
         if not log:
             full.pop("FAKE_LOG", None)
         program = argv[0] if "/" in argv[0] or argv[0] in ("sh", "python3") else os.path.join(FAKE, argv[0])
+        command = (self.emulated(full) if EMULATOR else []) + [program] + argv[1:]
         began = time.monotonic()
-        p = subprocess.Popen([program] + argv[1:], env=full, cwd=cwd or os.path.join(home, "work"),
+        p = subprocess.Popen(command, env=full, cwd=cwd or os.path.join(home, "work"),
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, start_new_session=True)
         try:
