@@ -136,7 +136,7 @@ int kbn_file_extend(int fd, size_t from, size_t bytes)
 		errno = EFBIG;
 		return -1;
 	}
-	if (fallocate(fd, 0, (off_t)from, (off_t)bytes) == 0)
+	if (syscall(SYS_fallocate, fd, 0, (off_t)from, (off_t)bytes) == 0)
 		return 0;
 	if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL && errno != EINTR)
 		return -1;

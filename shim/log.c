@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys.h"
+
 #define MAX_MESSAGES 16
 #define MAX_LINE     512
 
@@ -99,6 +101,6 @@ void kbn_say(const char *text, const char *detail)
 	n = append(line, n, text);
 	n = append(line, n, detail);
 	line[n++] = '\n';
-	if (write(STDERR_FILENO, line, n) < 0)
+	if (kbn_fd_write(STDERR_FILENO, line, n) < 0)
 		errno = saved_errno;
 }

@@ -117,7 +117,7 @@ static int wait_for(pid_t pid, struct job *j, uint64_t wait_ns)
 	int status;
 
 	for (;;) {
-		pid_t got = waitpid(pid, &status, __WCLONE | WNOHANG);
+		const long got = syscall(SYS_wait4, pid, &status, __WCLONE | WNOHANG, NULL);
 
 		if (got == pid)
 			break;

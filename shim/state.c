@@ -407,7 +407,7 @@ static void start(pid_t pid)
 static void wait_for_other(_Atomic uint64_t *phase, uint64_t starting)
 {
 	for (int i = 0; i < 20000 && atomic_load(phase) == starting; i++)
-		nanosleep(&(struct timespec){0, 50000}, NULL);
+		kbn_sleep_ns(50000);
 }
 
 void kbn_start(void)

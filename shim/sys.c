@@ -34,7 +34,7 @@ void kbn_sleep_ns(uint64_t ns)
 	struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 	int saved = errno;
 
-	nanosleep(&t, NULL);
+	syscall(SYS_nanosleep, &t, NULL);
 	errno = saved;
 }
 

@@ -1,6 +1,7 @@
 /*
  * sys.h - clock, sleep, futex and the shim's own threads: thin wrappers over plain system calls, so
- * that nothing here depends on what the program does to its C library.
+ * that nothing here depends on what the program does to its C library, and no thread of the program is
+ * cancelled in a call that is no cancellation point without us.
  */
 #ifndef KBN_SHIM_SYS_H
 #define KBN_SHIM_SYS_H

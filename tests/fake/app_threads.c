@@ -207,6 +207,40 @@ static void first(void)
 	printf("failures %d\n", failures);
 }
 
+/* Threads that are to end at their next cancellation point: a call of the driver is none. */
+static _Atomic int came_back;
+static pthread_barrier_t together;
+
+static void *cancelled_first(void *arg)
+{
+	const unsigned me = (unsigned)(intptr_t)arg;
+	struct make_buffer image = client_cubin();
+	CUcontext c;
+	CUmodule m;
+	CUfunction f;
+
+	image.at[image.bytes - 1] ^= (char)me; /* one that nobody else loads */
+	pthread_barrier_wait(&together);
+	pthread_cancel(pthread_self());
+	failures += cuInit(0) != 0;
+	failures += cuDevicePrimaryCtxRetain(&c, 0) != 0;
+	failures += cuCtxSetCurrent(c) != 0;
+	failures += cuModuleLoadData(&m, image.at) != 0;
+	failures += cuModuleGetFunction(&f, m, "k_none_5us") != 0;
+	for (unsigned i = 0; i < 100; i++)
+		failures += cuLaunchKernel(f, 1 + i + 100 * me, 1, 1, 32, 1, 1, 0, NULL, NULL,
+					   NULL) != 0;
+	came_back++;
+	return NULL;
+}
+
+static void cancelled(void)
+{
+	pthread_barrier_init(&together, NULL, THREADS);
+	on_threads(cancelled_first, THREADS);
+	printf("came back %d\n", came_back);
+}
+
 /* All keys are taken: nobody tells the recorder that a thread ends. */
 static void no_keys(void)
 {
@@ -225,8 +259,9 @@ static void no_keys(void)
 }
 
 static const struct client_case cases[] = {
-	{"matrix", matrix},     {"contended", contended}, {"churn", churn},     {"unload", unload},
-	{"contexts", contexts}, {"first", first},         {"no_keys", no_keys},
+	{"matrix", matrix},   {"contended", contended}, {"churn", churn},
+	{"unload", unload},   {"contexts", contexts},   {"first", first},
+	{"no_keys", no_keys}, {"cancelled", cancelled},
 };
 
 int main(int argc, char **argv)

@@ -23,6 +23,13 @@ def contended(c):
     equal(3200 // SCALE, r.counts.ok, "launches")
 
 
+@case("threads/cancelled")
+def cancelled(c):
+    """Threads that are to be cancelled come back from each call, also where something of ours waits."""
+    for _ in range(5):
+        threads("cancelled", 1)(c)
+
+
 @case("threads/no_keys")
 def no_keys(c):
     """States of threads whose end nobody reports are found by their ids."""
