@@ -11,10 +11,8 @@
 #include <string.h>
 
 static const char *const names[] = {
-	[KBN_FAULT_ALLOC] = "alloc:",
-	[KBN_FAULT_WRITE] = "write:",
-	[KBN_FAULT_TABLE] = "table:",
-	[KBN_FAULT_STALL] = "stall:",
+	[KBN_FAULT_ALLOC] = "alloc:", [KBN_FAULT_WRITE] = "write:",   [KBN_FAULT_TABLE] = "table:",
+	[KBN_FAULT_STALL] = "stall:", [KBN_FAULT_SIGNAL] = "signal:",
 };
 
 bool kbn_fault(enum kbn_fault_kind kind)

@@ -90,12 +90,24 @@ static void serve(void)
 	}
 }
 
+/* Once only: the first that knows how the start ended says so. */
+static bool started(uint64_t mine, enum phase how)
+{
+	uint64_t starting = mine | STARTING;
+
+	atomic_compare_exchange_strong(&phase, &starting, mine | how);
+	return atomic_load(&phase) == (mine | RUNS);
+}
+
 static void *work(void *unused)
 {
 	const uint64_t mine = atomic_load(&phase) >> 2;
 
 	(void)unused;
 	kbn_thread_name("kbn-files");
+	/* Whoever had it made may have left by longjmp, or has given it up. */
+	if (!started(mine << 2, RUNS))
+		return NULL;
 	leave_table();
 	atomic_store(&thread_id, (uint32_t)syscall(SYS_gettid));
 	while (kbn_writer_epoch() == mine) {
@@ -134,11 +146,11 @@ static bool ready(void)
 		atomic_store(&asleep, 0);
 		atomic_store(&hangs, false);
 		atomic_store(&thread_id, 0);
-		atomic_store(&phase, mine | (kbn_thread_start(work) < 0 ? FAILED : RUNS));
+		return started(mine, kbn_thread_start(work) < 0 ? FAILED : RUNS);
 	}
 	for (uint32_t i = 0; i < START_NAPS && atomic_load(&phase) == (mine | STARTING); i++)
 		kbn_sleep_ns(START_NAP_NS);
-	return atomic_load(&phase) == (mine | RUNS);
+	return started(mine, FAILED); /* nobody waits for it again */
 }
 
 static bool is_here(void)

@@ -402,12 +402,14 @@ static void start(pid_t pid)
 /*
  * The launches of a thread whose cuInit returns count, so it must not return before recording has
  * begun, if another thread is the one that begins it. Bounded: a wait without end could be a
- * deadlock that the program would not have without us.
+ * deadlock that the program would not have without us. In vain once only: who began may have left by
+ * longjmp.
  */
-static void wait_for_other(_Atomic uint64_t *phase, uint64_t starting)
+static void wait_for_other(_Atomic uint64_t *phase, uint64_t starting, uint64_t done)
 {
 	for (int i = 0; i < 20000 && atomic_load(phase) == starting; i++)
 		kbn_sleep_ns(50000);
+	atomic_compare_exchange_strong(phase, &starting, done);
 }
 
 void kbn_start(void)
@@ -424,7 +426,7 @@ void kbn_start(void)
 		start(pid);
 		atomic_store(&phase, done);
 	} else {
-		wait_for_other(&phase, starting);
+		wait_for_other(&phase, starting, done);
 	}
 	errno = saved_errno;
 }

@@ -114,6 +114,12 @@ void *kbn_map_memory(size_t bytes, int protection)
 	return at == MAP_FAILED ? NULL : at;
 }
 
+static void signal_fault(void)
+{
+	if (kbn_fault(KBN_FAULT_SIGNAL))
+		syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGUSR1);
+}
+
 int kbn_thread_start(void *(*run)(void *))
 {
 	pthread_attr_t attr;
@@ -121,6 +127,7 @@ int kbn_thread_start(void *(*run)(void *))
 	sigset_t all, before;
 	int saved = errno, result = -1;
 
+	signal_fault();
 	if (kbn_fault(KBN_FAULT_ALLOC) || pthread_attr_init(&attr) != 0)
 		return -1;
 	sigfillset(&all);
@@ -128,6 +135,7 @@ int kbn_thread_start(void *(*run)(void *))
 	    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED) == 0 &&
 	    pthread_sigmask(SIG_SETMASK, &all, &before) == 0) {
 		result = pthread_create(&thread, &attr, run, NULL) == 0 ? 0 : -1;
+		signal_fault(); /* let in by the next line */
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	pthread_attr_destroy(&attr);

@@ -5,6 +5,8 @@
 #include "kbn_test.h"
 
 #include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,6 +36,14 @@ static int teardown(void **state)
 	unsetenv("KBN_FAULT");
 	remove_dir(dir);
 	return 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 static struct looking {
@@ -115,6 +125,61 @@ static void test_without_a_thread(void **state)
 	close(looking.fd);
 }
 
+static sigjmp_buf out;
+
+static void leave(int sig)
+{
+	(void)sig;
+	siglongjmp(out, 1);
+}
+
+/* A handler of the program leaves while the thread is being made: the thread is there all the same. */
+static void test_jump_out_of_the_start(void **state)
+{
+	void (*before)(int) = signal(SIGUSR1, leave);
+	uint64_t began;
+
+	(void)state;
+	setenv("KBN_FAULT", "signal:2", 1);
+	look_at(0);
+	if (!sigsetjmp(out, 1)) {
+		kbn_filer_do(&looking.job, UINT32_MAX);
+		fail();
+	}
+	signal(SIGUSR1, before);
+	began = now_ms();
+	for (int i = 0; i < 100; i++)
+		assert_true(kbn_filer_wake());
+	assert_in_range(now_ms() - began, 0, 99);
+	look_at(0);
+	assert_true(kbn_filer_do(&looking.job, UINT32_MAX));
+	assert_int_not_equal(looking.fd, -1);
+}
+
+/* The handler leaves before there is a thread: one wait for it, then whoever asks does the job. */
+static void test_jump_out_before_the_start(void **state)
+{
+	void (*before)(int) = signal(SIGUSR1, leave);
+	uint64_t began;
+
+	(void)state;
+	setenv("KBN_FAULT", "signal:1", 1);
+	look_at(0);
+	if (!sigsetjmp(out, 1)) {
+		kbn_filer_do(&looking.job, UINT32_MAX);
+		fail();
+	}
+	signal(SIGUSR1, before);
+	began = now_ms();
+	for (int i = 0; i < 100; i++)
+		assert_false(kbn_filer_wake());
+	assert_in_range(now_ms() - began, 50, 2000);
+	look_at(0);
+	assert_true(kbn_filer_do(&looking.job, UINT32_MAX));
+	assert_true(looking.seen);
+	close(looking.fd);
+}
+
 static struct sleeping {
 	struct kbn_job job;
 	_Atomic int go, times;
@@ -127,14 +192,6 @@ static void sleep_until_told(struct kbn_job *job)
 	while (!s->go)
 		usleep(1000);
 	s->times++;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 /* A file system that hangs costs one wait, and nothing is done twice. */
@@ -317,6 +374,8 @@ int main(void)
 		CASE(test_table_of_its_own),
 		CASE(test_shared_table_where_refused),
 		CASE(test_without_a_thread),
+		CASE(test_jump_out_of_the_start),
+		CASE(test_jump_out_before_the_start),
 		CASE(test_wait_is_bounded),
 		CASE(test_growth_is_bounded),
 		CASE(test_child_has_no_thread),
