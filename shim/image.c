@@ -60,6 +60,7 @@ static _Atomic(struct copy *) queue; /* pushed by loading threads, taken whole b
 static struct copy *oldest;          /* the storing thread's: what it took, in order */
 static _Atomic uint64_t until_ns = UINT64_MAX; /* kbn_now_ns clock: nothing is stored after it */
 static _Atomic size_t queue_bytes;
+static _Atomic bool in_vain; /* a load has waited for room in vain, and nothing was stored since */
 static _Atomic unsigned waiting; /* queued or being stored */
 static _Atomic uint32_t last_image;
 static _Atomic uint32_t known_epoch;
@@ -74,6 +75,7 @@ void kbn_image_begin(void)
 	oldest = NULL;
 	atomic_store(&until_ns, UINT64_MAX);
 	atomic_store(&queue_bytes, 0);
+	atomic_store(&in_vain, false);
 	atomic_store(&waiting, 0);
 	atomic_store(&last_image, 0);
 	kbn_map_reset(&known_images);
@@ -165,6 +167,7 @@ bool kbn_image_store_next(void)
 	store(c);
 	atomic_fetch_sub(&queue_bytes, bytes);
 	atomic_fetch_sub(&waiting, 1);
+	atomic_store(&in_vain, false);
 	return true;
 }
 
@@ -203,17 +206,21 @@ static struct copy *copy_new(size_t bytes)
 	return c;
 }
 
-/* Queue the copy, when there is room in the queue. NULL, or why not. */
+/*
+ * Queue the copy, when there is room in the queue; where there is no thread that empties it, store it.
+ * A disk that hangs costs one wait. NULL, or why not.
+ */
 static const char *copy_hand_over(struct copy *c)
 {
 	const uint64_t give_up = kbn_clock_ns() + FULL_WAIT_NS;
 
+	if (!kbn_filer_wake()) {
+		store(c);
+		return NULL;
+	}
 	while (atomic_load(&queue_bytes) > QUEUE_BYTES) {
-		if (!kbn_filer_wake()) {
-			store(c); /* there is no thread for it */
-			return NULL;
-		}
-		if (kbn_clock_ns() >= give_up) {
+		if (atomic_load(&in_vain) || kbn_clock_ns() >= give_up) {
+			atomic_store(&in_vain, true);
 			munmap(c, c->map_bytes);
 			return "the disk is too slow";
 		}

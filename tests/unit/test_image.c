@@ -10,6 +10,7 @@
 #include "image_scan.h"
 #include "kbn_hash.h"
 #include "state.h"
+#include "sys.h"
 #include "timing.h"
 #include "writer.h"
 
@@ -563,7 +564,7 @@ static void test_capture_survives_faults(void **state)
 	assert_true(kbn_image_capture(&s, sms, 1) > 0);
 }
 
-/* Where no thread could be made the end of the recording stores what is queued. */
+/* Where no thread could be made the load stores its image itself: an end may never come. */
 static void test_stores_without_a_thread(void **state)
 {
 	static const int sms[] = {90};
@@ -578,11 +579,65 @@ static void test_stores_without_a_thread(void **state)
 	id = kbn_image_capture(&s, sms, 1);
 	assert_false(kbn_filer_wake());
 	l = logged(id);
-	assert_int_equal(l.stored.image, 0);
-	assert_int_equal(kbn_image_finish(0), 1); /* no time */
-	assert_int_equal(kbn_image_finish(UINT64_MAX), 0);
-	l = logged(id);
 	assert_stored(&l, m.bytes, m.n);
+	assert_int_equal(kbn_image_finish(0), 0);
+}
+
+static struct hanging {
+	struct kbn_job job;
+	_Atomic bool go;
+} hanging;
+
+static void hang(struct kbn_job *job)
+{
+	(void)job;
+	while (!hanging.go)
+		usleep(1000);
+}
+
+/* Load number `n` of a text of `bytes` bytes: how long it takes, in ns. */
+static uint64_t load(char *text, size_t bytes, unsigned n, uint32_t *id)
+{
+	static const int sms[] = {90};
+	const struct kbn_image_source s = {
+		.data = text, .bytes_hint = bytes, .origin = KBN_ORIGIN_MODULE};
+	const uint64_t began = kbn_clock_ns();
+
+	text[100] = (char)('a' + n);
+	*id = kbn_image_capture(&s, sms, 1);
+	return kbn_clock_ns() - began;
+}
+
+/* With a full queue and a disk that hangs, one load waits, and what was queued is not lost. */
+static void test_full_queue_costs_one_wait(void **state)
+{
+	const size_t bytes = (size_t)65 << 20;
+	char *text = malloc(bytes);
+	struct logged l;
+	uint64_t ns;
+	uint32_t id, first;
+
+	(void)state;
+	memset(text, ' ', bytes);
+	memcpy(text, ".version 8.5\n.target sm_90\n//", 29);
+	text[bytes - 1] = '\0';
+	memset(&hanging, 0, sizeof(hanging));
+	hanging.job.run = hang;
+	kbn_filer_post(&hanging.job);
+	load(text, bytes, 0, &first);
+	for (unsigned i = 1; i < 4; i++)
+		load(text, bytes, i, &id);
+	ns = load(text, bytes, 4, &id);
+	assert_in_range(ns, 1900000000u, 10000000000u);
+	for (unsigned i = 5; i < 8; i++)
+		assert_in_range(load(text, bytes, i, &id), 0, 1500000000u);
+	l = logged(id);
+	assert_string_equal(l.why, "the disk is too slow");
+	hanging.go = true;
+	assert_int_equal(kbn_image_finish(UINT64_MAX), 0);
+	l = logged(first);
+	assert_int_equal(l.stored.stored_bytes, bytes - 1);
+	free(text);
 }
 
 int main(void)
@@ -603,6 +658,7 @@ int main(void)
 		CASE(test_capture_file),
 		CASE(test_capture_survives_faults),
 		CASE(test_stores_without_a_thread),
+		CASE(test_full_queue_costs_one_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
