@@ -245,13 +245,25 @@ static KBN_ALWAYS_INLINE bool is_alive(const struct kbn_context *context)
 	return context && !atomic_load_explicit(&context->dead, memory_order_relaxed);
 }
 
+/*
+ * A special stream is one of the current context. A function with a home that is launched while another
+ * context is current will fail; until it has, nothing of the home may go into that stream.
+ */
+static bool is_at_home(const struct kbn_call *c)
+{
+	CUcontext current;
+
+	return !kbn_stream_is_special(c->stream) || !c->hit->home || !real.cuCtxGetCurrent ||
+	       (real.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == c->context->handle);
+}
+
 /* All other launches. Without a good stream, or in a context that has ended, nothing is asked. */
 static KBN_COLD void choose(struct kbn_call *c)
 {
 	enum kbn_capturing capture;
 
 	c->bin = &c->shape->slot->untimeable;
-	if (!is_alive(c->context))
+	if (!is_alive(c->context) || !is_at_home(c))
 		return;
 	capture = captured(c);
 	if (capture == KBN_CAPTURING) {

@@ -411,6 +411,27 @@ static void second_context(void)
 	DO(cuDevicePrimaryCtxRelease_v2(0));
 }
 
+/* A function of one context while another is current: refused, each time. */
+static void wrong_context(void)
+{
+	CUcontext other;
+	int refused = 0;
+
+	start();
+	DO(cuCtxCreate_v2(&other, 0, 0));
+	DO(cuCtxSetCurrent(context));
+	for (int i = 0; i < 20; i++)
+		OK(launch2(NULL));
+	DO(cuCtxSetCurrent(other));
+	for (int i = 0; i < 200; i++)
+		refused += launch2(NULL) != 0;
+	printf("refused %d\n", refused);
+	DO(cuCtxSetCurrent(context));
+	for (int i = 0; i < 2000; i++)
+		OK(launch2(NULL));
+	DO(cuCtxSynchronize());
+}
+
 /*
  * Launches that differ in one thing only from one that comes again and again: each is a shape of its
  * own, whatever was launched just before.
@@ -777,6 +798,7 @@ static const struct client_case cases[] = {
 	{"resets", resets},
 	{"contexts", contexts},
 	{"second_context", second_context},
+	{"wrong_context", wrong_context},
 	{"almost_alike", almost_alike},
 	{"green", green},
 	{"attributes", attributes},

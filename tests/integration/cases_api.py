@@ -54,6 +54,13 @@ def second_context(c, env=None):
     equal([40, 57], sorted(ran.values()), "launches by context")
 
 
+@case("api/wrong_context")
+def wrong_context(c):
+    """Nothing of the function's own context goes into a stream of the one that is current."""
+    r, rec = api("wrong_context")(c)
+    equal((2020, 200), (rec.total("ran"), rec.total("failed")), "launches that ran, that were refused")
+
+
 @case("api/almost_alike")
 @case("untimed/almost_alike", env=UNTIMED)
 def almost_alike(c, env=None):
