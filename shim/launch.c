@@ -378,7 +378,7 @@ static __attribute__((noinline)) void search(struct kbn_call *c, struct kbn_thre
 		begin_recorded(c, t, k);
 }
 
-void kbn_call_begin(struct kbn_call *c)
+static KBN_ALWAYS_INLINE void begin(struct kbn_call *c)
 {
 	struct kbn_thread *t = kbn_self();
 	struct kbn_shape **recent, *s;
@@ -405,6 +405,14 @@ void kbn_call_begin(struct kbn_call *c)
 		search(c, t);
 	}
 	kbn_busy_leave(t);
+}
+
+void kbn_call_begin(struct kbn_call *c)
+{
+	begin(c);
+	c->guard = kbn_tls.frame;
+	if (!KBN_LIKELY(c->shape))
+		kbn_tls.passed.own = 0; /* has its outcome, whatever becomes of the guard */
 }
 
 static KBN_COLD void end_slowly(struct kbn_call *c, CUresult result)
@@ -456,11 +464,20 @@ static KBN_COLD void end_open(struct kbn_call *c, CUresult result)
 		end_counted(c, result);
 }
 
+/* Counted as dropped meanwhile, see kbn_is_guard(): what was begun is undone. */
+static KBN_COLD void end_dropped(struct kbn_call *c)
+{
+	if (c->is_open)
+		end_slowly(c, CUDA_ERROR_DEINITIALIZED);
+}
+
 void kbn_call_end(struct kbn_call *c, CUresult result)
 {
 	if (!c->shape)
 		return;
-	if (c->is_open)
+	if (!KBN_LIKELY(kbn_tls.frame == c->guard))
+		end_dropped(c);
+	else if (c->is_open)
 		end_open(c, result);
 	else
 		end_counted(c, result);

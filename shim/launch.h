@@ -167,9 +167,10 @@ struct kbn_call {
 	uint64_t *bin;               /* where it counts when it succeeds */
 	uint32_t param_bytes;        /* copied parameters, 0 = none */
 	bool bracketed, captured;
-	bool is_late;  /* of an unknown stream: nothing is asked before it succeeded */
-	bool is_open;  /* more than counting is left to do after the real call */
-	bool is_first; /* of this handle in the thread's cache, into a special stream */
+	bool is_late;    /* of an unknown stream: nothing is asked before it succeeded */
+	bool is_open;    /* more than counting is left to do after the real call */
+	bool is_first;   /* of this handle in the thread's cache, into a special stream */
+	uintptr_t guard; /* kbn_tls.frame before the real call */
 	struct kbn_launch timing;
 	struct kbn_bracket bracket;
 };

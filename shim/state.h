@@ -72,6 +72,13 @@ static inline bool kbn_enter_launch(void); /* the same for a launch that is coun
 static inline void kbn_leave(void);
 static inline bool kbn_inside(void);
 
+/*
+ * In a wrapper, after its real call: the guard is still its own. It is not when a signal handler on a
+ * stack that lies above ours has called the driver meanwhile. To that call our guard was void, and the
+ * launch has been counted as dropped: it must not be counted once more.
+ */
+static inline bool kbn_is_guard(void);
+
 /* A launch wrapper that was told to pass through says so. */
 static inline void kbn_passed_launch(void);
 
@@ -250,6 +257,11 @@ static inline __attribute__((always_inline)) bool kbn_enter(void)
 static inline __attribute__((always_inline)) bool kbn_enter_launch(void)
 {
 	return kbn_enter_as(1);
+}
+
+static inline __attribute__((always_inline)) bool kbn_is_guard(void)
+{
+	return kbn_tls.frame == (uintptr_t)__builtin_frame_address(0);
 }
 
 static inline __attribute__((always_inline)) void kbn_leave(void)

@@ -87,7 +87,8 @@ static inline void plain_call(struct kbn_call *c, CUfunction f, unsigned gx, uns
 		shape = again;                                   \
 		if (KBN_LIKELY(shape)) {                         \
 			result = KBN_FOUND(symbol, __VA_ARGS__); \
-			kbn_again_end(shape, result);            \
+			if (KBN_LIKELY(kbn_is_guard()))          \
+				kbn_again_end(shape, result);    \
 			kbn_leave();                             \
 			return result;                           \
 		}                                                \

@@ -507,6 +507,60 @@ static void jumps(void)
 		OK(quick(4));
 }
 
+/* ---- a handler that launches, on a stack above that of the launch which it interrupts ---- */
+
+#define HALF (256u << 10)
+
+static char *stacks;
+static volatile sig_atomic_t handled;
+
+static void launch_too(int sig)
+{
+	(void)sig;
+	quick(7);
+	handled = 1;
+}
+
+static void *interrupted(void *arg)
+{
+	const stack_t above = {.ss_sp = stacks + HALF, .ss_size = HALF};
+	const struct itimerval once = {{0, 0}, {0, 5000}};
+	sigset_t alarms;
+
+	sigaltstack(&above, NULL);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+	OK(cuCtxSetCurrent(context));
+	for (int i = 0; i < 12; i++) {
+		handled = 0;
+		setitimer(ITIMER_REAL, &once, NULL);
+		OK(quick(2)); /* FAKE_LAUNCH_US: the alarm comes in the middle */
+		while (!handled)
+			usleep(1000);
+	}
+	return arg;
+}
+
+static void handlers(void)
+{
+	const struct sigaction action = {.sa_handler = launch_too, .sa_flags = SA_ONSTACK};
+	pthread_attr_t attr;
+	sigset_t alarms;
+	pthread_t t;
+
+	start();
+	stacks = mmap(NULL, 2 * HALF, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaction(SIGALRM, &action, NULL);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	sigprocmask(SIG_BLOCK, &alarms, NULL);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stacks, HALF);
+	pthread_create(&t, &attr, interrupted, NULL);
+	pthread_join(t, NULL);
+}
+
 /* ---- the loader's lock ---- */
 
 static void *loader(void *arg)
@@ -565,6 +619,7 @@ static const struct client_case cases[] = {
 	{"fibers", fibers},
 	{"fibers_first", fibers_first},
 	{"jumps", jumps},
+	{"handlers", handlers},
 	{"constructor", constructor},
 };
 

@@ -160,6 +160,19 @@ def jumps(c):
     check(1 <= rec.thread_dropped <= 33, "%d launches dropped", rec.thread_dropped)
 
 
+@case("process/handlers")
+def handlers(c):
+    """A signal handler launches in the middle of a launch, from a stack above: each counts once."""
+    if SAN:
+        raise Skipped("the sanitizer's signal handling delays the handler")
+    for env in ({}, {"KBN_TIMING": "off"}, {"KBN_KERNELS": "!k_none_5us"}, {"KBN_KERNELS": "k_none_5us"}):
+        r = c.both(["app_process", "handlers"], env=dict(env, FAKE_LAUNCH_US=20000), calls=False)
+        rec = r.one()
+        equal(r.counts.ok, rec.seen, "launches seen")
+        equal(rec.seen, rec.bins(), "launches seen and their bins")
+        equal(rec.thread_dropped > 0, not rec.filtered, "a recorded launch was interrupted")
+
+
 @case("process/vfork_exit")
 def vfork_exit(c):
     r = c.both(["app_process", "vfork_exit"], calls=False)
