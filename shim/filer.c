@@ -44,10 +44,9 @@ static _Atomic(struct kbn_job *) only; /* of kbn_filer_once */
  * program's table holds the write ends of its pipes, and their readers would wait for them. Where the
  * call is missing or refused the program's table is used, for moments, as everybody does.
  */
-static void leave_table(void)
+static bool leave_table(void)
 {
-	if (!kbn_fault(KBN_FAULT_TABLE))
-		syscall(SYS_close_range, 0, ~0u, UNSHARE);
+	return !kbn_fault(KBN_FAULT_TABLE) && syscall(SYS_close_range, 0, ~0u, UNSHARE) == 0;
 }
 
 static void done(struct kbn_job *job)
@@ -108,7 +107,8 @@ static void *work(void *unused)
 	/* Whoever had it made may have left by longjmp, or has given it up. */
 	if (!started(mine << 2, RUNS))
 		return NULL;
-	leave_table();
+	if (leave_table())
+		kbn_writer_keep_open();
 	atomic_store(&thread_id, (uint32_t)syscall(SYS_gettid));
 	while (kbn_writer_epoch() == mine) {
 		atomic_store(&asleep, 1); /* before it looks: who comes later wakes it */
@@ -153,7 +153,7 @@ static bool ready(void)
 	return started(mine, FAILED); /* nobody waits for it again */
 }
 
-static bool is_here(void)
+bool kbn_filer_is_here(void)
 {
 	const uint32_t id = atomic_load(&thread_id);
 
@@ -187,7 +187,7 @@ static void do_here(struct kbn_job *job)
 
 bool kbn_filer_do(struct kbn_job *job, uint64_t wait_ns)
 {
-	if (is_here()) {
+	if (kbn_filer_is_here()) {
 		if (claim(job))
 			do_here(job);
 		else
@@ -237,7 +237,7 @@ bool kbn_filer_wake(void)
 
 void kbn_filer_yield(void)
 {
-	if (is_here())
+	if (kbn_filer_is_here())
 		serve();
 }
 

@@ -39,6 +39,9 @@ bool kbn_filer_once(struct kbn_job *job, uint64_t wait_ns);
 /* There are images to store. False when there is no thread. */
 bool kbn_filer_wake(void);
 
+/* The caller is that thread. */
+bool kbn_filer_is_here(void);
+
 /* From a long job of the thread itself: do what others wait for. Elsewhere nothing. */
 void kbn_filer_yield(void);
 

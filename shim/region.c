@@ -66,6 +66,13 @@ static int region_map_more(struct kbn_region *r, int fd, size_t bytes)
 	return 0;
 }
 
+void kbn_region_keep_open(struct kbn_region *r)
+{
+	const int fd = r->path[0] ? kbn_file_open(r->path, O_RDWR) : -1;
+
+	r->fd = fd < 0 ? 0 : fd;
+}
+
 static void grow(struct kbn_job *job)
 {
 	struct kbn_region *r =
@@ -73,6 +80,7 @@ static void grow(struct kbn_job *job)
 	const size_t mapped = atomic_load(&r->mapped), want = atomic_load(&r->wanted);
 	const size_t room = atomic_load(&r->reserved) - mapped;
 	size_t step = mapped < CHUNK_MAX ? mapped : CHUNK_MAX, least;
+	const int kept = kbn_filer_is_here() ? r->fd : 0;
 	int fd, result;
 
 	if (want <= mapped)
@@ -82,11 +90,11 @@ static void grow(struct kbn_job *job)
 		step = least;
 	if (step > room)
 		step = room;
-	fd = kbn_file_open(r->path, O_RDWR);
+	fd = kept ? kept : kbn_file_open(r->path, O_RDWR);
 	result = fd < 0 ? -1 : region_map_more(r, fd, step);
 	if (fd >= 0 && result < 0 && step > least && least <= atomic_load(&r->reserved) - mapped)
 		result = region_map_more(r, fd, least);
-	if (fd >= 0)
+	if (fd >= 0 && !kept)
 		kbn_fd_close(fd);
 	if (result < 0)
 		atomic_store(&r->retry_ns, kbn_clock_ns() + RETRY_NS);

@@ -24,6 +24,7 @@ struct kbn_region {
 	_Atomic size_t wanted; /* so many bytes are to be mapped */
 	_Atomic uint32_t lock;
 	_Atomic uint32_t stuck; /* waits that ended without the lock */
+	int fd;                 /* in the table of the thread of filer.h; 0 = open by path */
 	char path[KBN_PATH_ROOM];
 };
 
@@ -33,6 +34,9 @@ struct kbn_region {
  */
 int kbn_region_create(struct kbn_region *r, const char *dir, const char *name, size_t cap,
 		      const struct kbn_file_header *h);
+
+/* Have it open from now on; on the thread of filer.h, when that has a table of its own. */
+void kbn_region_keep_open(struct kbn_region *r);
 
 /* Unmap, delete the file, forget. */
 void kbn_region_drop(struct kbn_region *r);

@@ -220,6 +220,13 @@ uint32_t kbn_writer_epoch(void)
 	return atomic_load_explicit(&epoch, memory_order_relaxed);
 }
 
+void kbn_writer_keep_open(void)
+{
+	kbn_region_keep_open(&w.log);
+	kbn_region_keep_open(&w.slots);
+	kbn_region_keep_open(&w.sketch);
+}
+
 const char *kbn_writer_run_dir(void)
 {
 	return w.run;

@@ -3,7 +3,8 @@
  * slots and sketches, stores code images. Owns no policy. Nothing here calls the driver.
  *
  * Every chunk is allocated on disk (fallocate) before it is mapped, so that a full disk is a
- * counted loss and never SIGBUS. File descriptors are closed after mapping; growing reopens by path.
+ * counted loss and never SIGBUS. No descriptor of the program's table is kept: growing reopens by path,
+ * unless kbn_writer_keep_open() was called.
  * What is said to append or to make a slot has files grow on the thread of filer.h; the rest is called
  * there.
  */
@@ -28,6 +29,12 @@ int kbn_writer_open(const char *out, uint32_t slot_cap, const char **why);
  * own raises it: modules compare it with the number they began with, and drop what they inherited.
  */
 uint32_t kbn_writer_epoch(void);
+
+/*
+ * On the thread of filer.h, in a table of its own: from now on it has the files open, so that they grow
+ * also when the program has changed its root, its rights, or the path.
+ */
+void kbn_writer_keep_open(void);
 
 const char *kbn_writer_run_dir(void);  /* absolute */
 const char *kbn_writer_proc_dir(void); /* absolute */

@@ -70,21 +70,22 @@ static void look_at(int pipe_end)
 
 static void test_table_of_its_own(void **state)
 {
-	int ends[2], next = dup(0);
+	int ends[2], writer;
 	char byte;
 
 	(void)state;
-	close(next);
 	assert_int_equal(pipe(ends), 0);
-	look_at(ends[1]);
+	writer = fcntl(ends[1], F_DUPFD, 100); /* files of the thread's own have low numbers */
+	close(ends[1]);
+	look_at(writer);
 	assert_true(kbn_filer_do(&looking.job, UINT32_MAX));
 	if (looking.seen)
 		skip(); /* Linux before 5.9 */
 	assert_int_equal(looking.fd, 0);
-	assert_int_equal(dup(0), ends[1] + 1);
-	close(ends[1] + 1);
-	/* No copy of the write end is left anywhere: the reader sees the end at once. */
+	assert_int_equal(dup(0), ends[1]);
 	close(ends[1]);
+	/* No copy of the write end is left anywhere: the reader sees the end at once. */
+	close(writer);
 	assert_int_equal(read(ends[0], &byte, 1), 0);
 	/* A job is done as often as it is asked for. */
 	assert_true(kbn_filer_do(&looking.job, UINT32_MAX));
@@ -242,6 +243,24 @@ static void test_growth_is_bounded(void **state)
 	assert_int_equal(kbn_log_append(KBN_REC_NOTE, 0, &iov, 1), 0);
 }
 
+/* The files are open already: they grow when the path to them is gone, or the right to use it. */
+static void test_grows_without_a_path(void **state)
+{
+	static char text[1000];
+	const struct iovec iov = {text, sizeof(text)};
+	char moved[300];
+
+	(void)state;
+	look_at(0);
+	assert_true(kbn_filer_do(&looking.job, UINT32_MAX));
+	if (looking.seen)
+		skip();
+	snprintf(moved, sizeof(moved), "%s/moved", dir);
+	assert_int_equal(rename(kbn_writer_run_dir(), moved), 0);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(kbn_log_append(KBN_REC_NOTE, 0, &iov, 1), 0);
+}
+
 static void make_child_that_asks(void)
 {
 	int status;
@@ -378,6 +397,7 @@ int main(void)
 		CASE(test_jump_out_before_the_start),
 		CASE(test_wait_is_bounded),
 		CASE(test_growth_is_bounded),
+		CASE(test_grows_without_a_path),
 		CASE(test_child_has_no_thread),
 		CASE(test_large_image_holds_up_nobody),
 		CASE(test_read),
