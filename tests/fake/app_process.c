@@ -173,6 +173,7 @@ static void vfork_exit(void)
 	pid_t pid;
 
 	start();
+	usleep((useconds_t)client_number("WAIT_US", 0));
 	fflush(stdout);
 	if (!(pid = vfork()))
 		exit(0);
