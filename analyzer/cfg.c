@@ -13,9 +13,10 @@ static const struct {
 	const char *op;
 	enum cfg_flow flow;
 } flows[] = {
-	{"BRA", CFG_BRANCH},    {"JMP", CFG_BRANCH},    {"BRX", CFG_INDIRECT},  {"BRXU", CFG_INDIRECT},
-	{"JMX", CFG_INDIRECT},  {"JMXU", CFG_INDIRECT}, {"CALL", CFG_CALL},     {"RET", CFG_RETURN},
-	{"EXIT", CFG_EXIT},     {"KILL", CFG_EXIT},     {"RTT", CFG_RETURN},
+	{"BRA", CFG_BRANCH},    {"JMP", CFG_BRANCH},   {"BRX", CFG_INDIRECT},
+	{"BRXU", CFG_INDIRECT}, {"JMX", CFG_INDIRECT}, {"JMXU", CFG_INDIRECT},
+	{"CALL", CFG_CALL},     {"RET", CFG_RETURN},   {"EXIT", CFG_EXIT},
+	{"KILL", CFG_EXIT},     {"RTT", CFG_RETURN},
 };
 
 enum cfg_flow cfg_flow(const struct sass_insn *insn)
@@ -164,8 +165,10 @@ static void make_blocks(struct build *b)
 		return;
 	for (uint32_t i = 0; i < g->insns_n; i++) {
 		if (b->leader[i])
-			g->blocks[g->blocks_n++] = (struct cfg_block){.first = i, .idom = CFG_NONE,
-								      .loop = CFG_NONE, .is_entry = b->entry[i]};
+			g->blocks[g->blocks_n++] = (struct cfg_block){.first = i,
+								      .idom = CFG_NONE,
+								      .loop = CFG_NONE,
+								      .is_entry = b->entry[i]};
 		g->blocks[g->blocks_n - 1].end = i + 1;
 		g->block_of[i] = g->blocks_n - 1;
 		if (cfg_flow(&g->insns[i]) == CFG_CALL)
@@ -174,8 +177,8 @@ static void make_blocks(struct build *b)
 }
 
 /* Calls `to` for each successor of a block; the order is that of the text, the branch first. */
-static void each_successor(const struct build *b, uint32_t block, void (*to)(void *, uint32_t, uint32_t),
-			   void *context)
+static void each_successor(const struct build *b, uint32_t block,
+			   void (*to)(void *, uint32_t, uint32_t), void *context)
 {
 	const struct cfg *g = b->g;
 	const struct cfg_block *from = &g->blocks[block];
@@ -193,7 +196,8 @@ static void each_successor(const struct build *b, uint32_t block, void (*to)(voi
 			to(context, block, g->block_of[i]);
 	}
 	if (flow == CFG_NEXT || flow == CFG_CALL || cfg_is_conditional(last))
-		if (from->end < g->insns_n && g->block_of[from->end] != (target == CFG_NONE ? CFG_NONE : g->block_of[target]))
+		if (from->end < g->insns_n &&
+		    g->block_of[from->end] != (target == CFG_NONE ? CFG_NONE : g->block_of[target]))
 			to(context, block, block + 1);
 }
 
@@ -325,12 +329,14 @@ static void find_dominators(struct build *b)
 static void number_tree(struct build *b)
 {
 	struct cfg *g = b->g;
-	uint32_t *size = take(b, g->blocks_n, sizeof(*size)), *next = take(b, g->blocks_n, sizeof(*next));
+	uint32_t *size = take(b, g->blocks_n, sizeof(*size)),
+		 *next = take(b, g->blocks_n, sizeof(*next));
 	uint32_t roots = 1;
 
 	if (b->no_memory)
 		return;
-	for (uint32_t i = b->order_n; i-- > 0;) { /* children come behind their parents in this order */
+	for (uint32_t i = b->order_n;
+	     i-- > 0;) { /* children come behind their parents in this order */
 		const uint32_t block = b->order[i], up = g->blocks[block].idom;
 
 		size[block]++;
@@ -418,7 +424,8 @@ static void fill_loop(struct build *b, uint32_t loop, uint32_t *stack)
 		for (uint32_t k = 0; k < g->blocks[block].predecessors_n; k++) {
 			const uint32_t p = g->edges[g->blocks[block].predecessors + k];
 
-			if (g->blocks[p].is_reachable && outermost(g, p) != loop && cfg_dominates(g, l->header, p))
+			if (g->blocks[p].is_reachable && outermost(g, p) != loop &&
+			    cfg_dominates(g, l->header, p))
 				stack[depth++] = p;
 		}
 	}
@@ -477,14 +484,15 @@ static void find_loops(struct build *b)
 			is_header |= is_back_edge(g, g->edges[x->predecessors + k], b->order[i]);
 		if (!is_header)
 			continue;
-		g->loops[g->loops_n++] = (struct cfg_loop){.header = b->order[i], .parent = CFG_NONE};
+		g->loops[g->loops_n++] =
+			(struct cfg_loop){.header = b->order[i], .parent = CFG_NONE};
 		fill_loop(b, g->loops_n - 1, stack);
 	}
 	describe_loops(g);
 }
 
-int cfg_build(struct cfg *g, struct arena *arena, int sm, struct buf code, const struct cubin_branch *branches,
-	      size_t branches_n, struct err *e)
+int cfg_build(struct cfg *g, struct arena *arena, int sm, struct buf code,
+	      const struct cubin_branch *branches, size_t branches_n, struct err *e)
 {
 	struct build b = {.g = g, .arena = arena, .branches = branches, .branches_n = branches_n};
 

@@ -20,21 +20,22 @@ struct arena;
 #define CFG_NONE UINT32_MAX
 
 enum cfg_flow { /* what an instruction does to the order of execution */
-	CFG_NEXT,
-	CFG_BRANCH,   /* to its target */
-	CFG_INDIRECT, /* to one of a list, or nobody knows where */
-	CFG_CALL,     /* and comes back */
-	CFG_RETURN,
-	CFG_EXIT,
+		CFG_NEXT,
+		CFG_BRANCH,   /* to its target */
+		CFG_INDIRECT, /* to one of a list, or nobody knows where */
+		CFG_CALL,     /* and comes back */
+		CFG_RETURN,
+		CFG_EXIT,
 };
 
 struct cfg_block {
 	uint32_t first, end; /* instructions [first, end) */
 	uint32_t successors, successors_n, predecessors, predecessors_n; /* in cfg.edges */
 	uint32_t idom; /* immediate dominator; CFG_NONE of an entry and of what is not reachable */
-	uint32_t tree_first, tree_last; /* numbers in the tree of dominators: its own, its last descendant's */
-	uint32_t loop; /* innermost, CFG_NONE = none */
-	bool is_entry;  /* the function's own, or the target of a call within */
+	uint32_t tree_first,
+		tree_last; /* numbers in the tree of dominators: its own, its last descendant's */
+	uint32_t loop;     /* innermost, CFG_NONE = none */
+	bool is_entry;     /* the function's own, or the target of a call within */
 	bool is_reachable;
 };
 
@@ -63,8 +64,8 @@ struct cfg {
 	uint32_t loops_n;
 	struct cfg_call *calls;
 	uint32_t calls_n;
-	uint32_t *block_of; /* of each instruction */
-	bool is_complete;   /* every branch is known to lead into the code */
+	uint32_t *block_of;  /* of each instruction */
+	bool is_complete;    /* every branch is known to lead into the code */
 	bool is_irreducible; /* a cycle that is no natural loop */
 };
 

@@ -37,8 +37,10 @@ struct request {
 	{"--kernel", OPTION_TEXT, &(q)->kernel, "RE",                                              \
 	 "only functions whose mangled, demangled or short name has a match (PCRE2)"},             \
 		{"--arch", OPTION_TEXT, &(q)->arch, "sm_XX", "only images for this architecture"}, \
-		{"--loops", OPTION_FLAG, &(q)->loops, NULL, "the loops of each function, no code"}, \
-		{"--histogram", OPTION_FLAG, &(q)->histogram, NULL, "counts by mnemonic, no code"}, \
+		{"--loops", OPTION_FLAG, &(q)->loops, NULL,                                        \
+		 "the loops of each function, no code"},                                           \
+		{"--histogram", OPTION_FLAG, &(q)->histogram, NULL,                                \
+		 "counts by mnemonic, no code"},                                                   \
 		{"--json", OPTION_FLAG, &(q)->json, NULL, "everything, as one document"},          \
 		{"--jsonl", OPTION_FLAG, &(q)->jsonl, NULL, "the same, a function a line"},        \
 	{                                                                                          \
@@ -69,7 +71,8 @@ static void control_text(const struct sass_control *c, char out[32])
 	for (int i = 0; i < 6; i++)
 		*at++ = c->wait >> i & 1 ? (char)('0' + i) : '-';
 	sprintf(at, ":R%c:W%c:%c:S%02u", c->read_barrier < 6 ? '0' + c->read_barrier : '-',
-		c->write_barrier < 6 ? '0' + c->write_barrier : '-', c->yield ? 'Y' : '-', c->stall);
+		c->write_barrier < 6 ? '0' + c->write_barrier : '-', c->yield ? 'Y' : '-',
+		c->stall);
 }
 
 static void print_loop_line(const struct cfg *g, uint32_t loop)
@@ -83,7 +86,8 @@ static void print_loop_line(const struct cfg *g, uint32_t loop)
 	printf("loop %" PRIu32 ": 0x%04x to 0x%04x, depth %" PRIu32 ", %" PRIu32 " %s, %" PRIu64
 	       " instructions%s\n",
 	       loop, l->first * SASS_BYTES, l->last * SASS_BYTES, l->depth, l->blocks_n,
-	       text_plural(l->blocks_n, "block", "blocks"), instructions, l->is_innermost ? ", innermost" : "");
+	       text_plural(l->blocks_n, "block", "blocks"), instructions,
+	       l->is_innermost ? ", innermost" : "");
 }
 
 static void print_block_mark(const struct cfg *g, uint32_t b)
@@ -102,14 +106,16 @@ static void print_block_mark(const struct cfg *g, uint32_t b)
 /* "file:line" of an instruction; false when it is not known. */
 static bool line_text(const struct listing *l, const struct sass_insn *insn, char out[512])
 {
-	const struct line_row *row = line_table_find(&l->lines, l->function, (uint32_t)insn->address);
+	const struct line_row *row =
+		line_table_find(&l->lines, l->function, (uint32_t)insn->address);
 
 	const struct line_file *file;
 
 	if (!row || row->file == LINE_NONE || !row->line)
 		return false;
 	file = &l->lines.files[row->file];
-	snprintf(out, 512, "%s%s%s:%" PRIu32, file->directory, *file->directory ? "/" : "", file->name, row->line);
+	snprintf(out, 512, "%s%s%s:%" PRIu32, file->directory, *file->directory ? "/" : "",
+		 file->name, row->line);
 	return true;
 }
 
@@ -132,7 +138,8 @@ static void print_code_text(const struct listing *l)
 		control_text(&insn->control, control);
 		printf("  %s  /*%04" PRIx64 "*/  %s", control, insn->address, text);
 		if (!insn->is_decoded)
-			printf("  ; UNDECODED 0x%016" PRIx64 "%016" PRIx64, insn->word.hi, insn->word.lo);
+			printf("  ; UNDECODED 0x%016" PRIx64 "%016" PRIx64, insn->word.hi,
+			       insn->word.lo);
 		putchar('\n');
 	}
 }
@@ -160,7 +167,7 @@ static int print_histogram_text(const struct listing *l, json_t *counts, struct 
 
 	if (!list)
 		return err_set(e, ERR_MEMORY, -1, "no memory");
-	json_object_foreach (counts, mnemonic, value)
+	json_object_foreach(counts, mnemonic, value)
 		list[i++] = (struct count){mnemonic, json_integer_value(value)};
 	if (n)
 		qsort(list, n, sizeof(*list), compare_counts);
@@ -175,12 +182,14 @@ static void print_head_text(struct listing *l)
 	char a[TEXT_NUMBER], b[TEXT_NUMBER];
 
 	if (!l->any)
-		printf("image %zu: sm_%u%.1s, at byte %" PRIu64 "%s%s\n", l->image->index, l->cubin->sm,
-		       l->cubin->suffix ? &l->cubin->suffix : "", l->image->offset,
+		printf("image %zu: sm_%u%.1s, at byte %" PRIu64 "%s%s\n", l->image->index,
+		       l->cubin->sm, l->cubin->suffix ? &l->cubin->suffix : "", l->image->offset,
 		       *l->image->member ? " of " : "", l->image->member);
-	printf("\n%s %s\n", l->f->is_kernel ? "kernel" : "function", demangle_full(l->arena, l->f->name));
+	printf("\n%s %s\n", l->f->is_kernel ? "kernel" : "function",
+	       demangle_full(l->arena, l->f->name));
 	printf("  %s instructions in %s blocks, %u registers%s", text_count(a, g->insns_n),
-	       text_count(b, g->blocks_n), l->f->registers, g->is_complete ? "" : ", not all branches known");
+	       text_count(b, g->blocks_n), l->f->registers,
+	       g->is_complete ? "" : ", not all branches known");
 	if (g->undecoded)
 		printf(", %s UNDECODED", text_count(a, g->undecoded));
 	putchar('\n');
@@ -207,10 +216,10 @@ static json_t *insn_json(const struct listing *l, const struct sass_insn *insn)
 	if (line_text(l, insn, where))
 		line = json_string(text_utf8(l->arena, where, NULL));
 	return json_pack("{s:I, s:s, s:s, s:s, s:i, s:b, s:o, s:o, s:i, s:i, s:o, s:o}", "offset",
-			 (json_int_t)insn->address, "mnemonic", mnemonic, "text", text, "encoding", encoding,
-			 "stall", (int)c->stall, "yield", (int)c->yield, "wbar",
-			 barrier_json(c->write_barrier), "rbar", barrier_json(c->read_barrier), "wait",
-			 (int)c->wait, "reuse", (int)c->reuse, "target",
+			 (json_int_t)insn->address, "mnemonic", mnemonic, "text", text, "encoding",
+			 encoding, "stall", (int)c->stall, "yield", (int)c->yield, "wbar",
+			 barrier_json(c->write_barrier), "rbar", barrier_json(c->read_barrier),
+			 "wait", (int)c->wait, "reuse", (int)c->reuse, "target",
 			 target >= 0 && (flow == CFG_BRANCH || flow == CFG_CALL)
 				 ? json_integer((json_int_t)target)
 				 : json_null(),
@@ -238,9 +247,9 @@ static json_t *histogram(const struct cfg *g)
 static json_t *function_json(const struct listing *l)
 {
 	const struct cfg *g = &l->g;
-	json_t *f = json_pack("{s:s, s:I, s:I, s:I}", "name", text_utf8(l->arena, l->f->name, NULL), "bytes",
-			      (json_int_t)l->f->code.bytes, "instructions", (json_int_t)g->insns_n,
-			      "undecoded", (json_int_t)g->undecoded);
+	json_t *f = json_pack("{s:s, s:I, s:I, s:I}", "name", text_utf8(l->arena, l->f->name, NULL),
+			      "bytes", (json_int_t)l->f->code.bytes, "instructions",
+			      (json_int_t)g->insns_n, "undecoded", (json_int_t)g->undecoded);
 	json_t *code;
 
 	if (!f)
@@ -313,7 +322,8 @@ static int print_function(struct listing *l, struct err *e)
 
 static bool is_wanted(const struct request *q, struct arena *arena, const char *name)
 {
-	return !q->names || names_match(q->names, name, demangle_full(arena, name), demangle_short(arena, name));
+	return !q->names ||
+	       names_match(q->names, name, demangle_full(arena, name), demangle_short(arena, name));
 }
 
 static int do_function(struct listing *l, struct err *e)
@@ -344,16 +354,16 @@ static void begin_image(const struct listing *l, struct buf bytes, bool is_first
 	if (!l->q->json)
 		return;
 	kbn_hash128(bytes.data, bytes.bytes, hash);
-	printf("%s{\"index\":%zu,\"arch\":\"%s\",\"kind\":\"cubin\",\"hash\":\"", is_first ? "" : ",",
-	       l->image->index, arch_text(l->cubin, arch));
+	printf("%s{\"index\":%zu,\"arch\":\"%s\",\"kind\":\"cubin\",\"hash\":\"",
+	       is_first ? "" : ",", l->image->index, arch_text(l->cubin, arch));
 	for (int i = 0; i < 16; i++)
 		printf("%02x", hash[i]);
 	fputs("\",\"functions\":[", stdout);
 }
 
 /* 1: something was printed; 0: not wanted; -1 with *e. */
-static int do_image(struct image_file *file, const struct image *image, const struct request *q, bool is_first,
-		    struct err *e)
+static int do_image(struct image_file *file, const struct image *image, const struct request *q,
+		    bool is_first, struct err *e)
 {
 	struct listing l = {.q = q, .image = image};
 	struct cubin cubin;
@@ -402,7 +412,8 @@ static int do_file(const char *path, const struct request *q)
 		json_t *name = json_string(path);
 		char *quoted = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
 
-		printf("{\"schema\":\"kbn-sass/1\",\"file\":%s,\"images\":[", quoted ? quoted : "\"\"");
+		printf("{\"schema\":\"kbn-sass/1\",\"file\":%s,\"images\":[",
+		       quoted ? quoted : "\"\"");
 		free(quoted);
 		json_decref(name);
 	}
@@ -420,22 +431,26 @@ static int do_file(const char *path, const struct request *q)
 		fputs("]}\n", stdout);
 	image_file_close(&file);
 	if (!failed && !any && !q->json && !q->jsonl)
-		fprintf(stderr, "kbn sass: no machine code %sin %s\n", q->arch ? "for that architecture " : "",
-			err_path(path));
+		fprintf(stderr, "kbn sass: no machine code %sin %s\n",
+			q->arch ? "for that architecture " : "", err_path(path));
 	return failed ? cmd_fail("sass", &first) : CMD_GOOD;
 }
 
 static int check(struct request *q, size_t files, struct err *e)
 {
 	if (files != 1)
-		return err_set(e, ERR_USAGE, -1, files ? "one file at a time" : "no file; kbn help sass");
+		return err_set(e, ERR_USAGE, -1,
+			       files ? "one file at a time" : "no file; kbn help sass");
 	if (q->json && q->jsonl)
 		return err_set(e, ERR_USAGE, -1, "--json or --jsonl, not both");
 	if (q->arch) {
 		q->sm = arch_parse(q->arch);
 		if (q->sm < 0)
-			return err_set(e, ERR_USAGE, -1, "%s is no architecture like sm_90", q->arch);
-		q->suffix = strchr("af", q->arch[strlen(q->arch) - 1]) ? q->arch[strlen(q->arch) - 1] : '\0';
+			return err_set(e, ERR_USAGE, -1, "%s is no architecture like sm_90",
+				       q->arch);
+		q->suffix = strchr("af", q->arch[strlen(q->arch) - 1])
+				    ? q->arch[strlen(q->arch) - 1]
+				    : '\0';
 	}
 	if (q->kernel) {
 		q->names = names_new(q->kernel, e);

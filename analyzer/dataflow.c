@@ -94,7 +94,8 @@ static void step_back(const struct sass_insn *insn, struct regset *live)
 	regset_add(live, &x.reads);
 }
 
-static void live_at_end(const struct cfg *g, const struct regset *live, uint32_t block, struct regset *out)
+static void live_at_end(const struct cfg *g, const struct regset *live, uint32_t block,
+			struct regset *out)
 {
 	const struct cfg_block *b = &g->blocks[block];
 
@@ -132,7 +133,7 @@ struct search {
 	uint32_t *out;
 	unsigned n;
 	struct regset *seen; /* of each block: what has been looked for from its end on */
-	uint32_t *stack; /* blocks to be searched, each once */
+	uint32_t *stack;     /* blocks to be searched, each once */
 	bool *is_waiting;
 	uint32_t depth;
 };
@@ -181,8 +182,8 @@ static void search_block(struct search *s, uint32_t block, uint32_t at, struct r
 	}
 }
 
-unsigned dataflow_defs(const struct cfg *g, struct arena *arena, uint32_t at, const struct regset *what,
-		       uint32_t out[DATAFLOW_DEFS])
+unsigned dataflow_defs(const struct cfg *g, struct arena *arena, uint32_t at,
+		       const struct regset *what, uint32_t out[DATAFLOW_DEFS])
 {
 	struct search s = {.g = g, .out = out};
 

@@ -43,7 +43,7 @@ const struct regset *dataflow_live(const struct cfg *g, struct arena *arena);
  * The instructions whose write of one of `what` may be the value that instruction `at` finds; entry of
  * the function = CFG_NONE. Their number, DATAFLOW_DEFS + 1 when there are more than fit.
  */
-unsigned dataflow_defs(const struct cfg *g, struct arena *arena, uint32_t at, const struct regset *what,
-		       uint32_t out[DATAFLOW_DEFS]);
+unsigned dataflow_defs(const struct cfg *g, struct arena *arena, uint32_t at,
+		       const struct regset *what, uint32_t out[DATAFLOW_DEFS]);
 
 #endif

@@ -42,15 +42,23 @@ static int64_t sign_extend(uint64_t v, unsigned width)
 }
 
 static const uint8_t operand_kinds[] = {
-	[SASS_ITEM_CHOICE] = SASS_CHOICE,	[SASS_ITEM_REG] = SASS_REG,
-	[SASS_ITEM_UREG] = SASS_UREG,		[SASS_ITEM_PRED] = SASS_PRED,
-	[SASS_ITEM_UPRED] = SASS_UPRED,		[SASS_ITEM_BARRIER] = SASS_BARRIER,
-	[SASS_ITEM_SCOREBOARD] = SASS_SCOREBOARD, [SASS_ITEM_HEX] = SASS_IMMEDIATE,
-	[SASS_ITEM_SIGNED] = SASS_IMMEDIATE,	[SASS_ITEM_DECIMAL] = SASS_IMMEDIATE,
-	[SASS_ITEM_F32] = SASS_FLOAT,		[SASS_ITEM_F64] = SASS_FLOAT,
-	[SASS_ITEM_F16] = SASS_FLOAT,		[SASS_ITEM_BF16] = SASS_FLOAT,
+	[SASS_ITEM_CHOICE] = SASS_CHOICE,
+	[SASS_ITEM_REG] = SASS_REG,
+	[SASS_ITEM_UREG] = SASS_UREG,
+	[SASS_ITEM_PRED] = SASS_PRED,
+	[SASS_ITEM_UPRED] = SASS_UPRED,
+	[SASS_ITEM_BARRIER] = SASS_BARRIER,
+	[SASS_ITEM_SCOREBOARD] = SASS_SCOREBOARD,
+	[SASS_ITEM_HEX] = SASS_IMMEDIATE,
+	[SASS_ITEM_SIGNED] = SASS_IMMEDIATE,
+	[SASS_ITEM_DECIMAL] = SASS_IMMEDIATE,
+	[SASS_ITEM_F32] = SASS_FLOAT,
+	[SASS_ITEM_F64] = SASS_FLOAT,
+	[SASS_ITEM_F16] = SASS_FLOAT,
+	[SASS_ITEM_BF16] = SASS_FLOAT,
 	[SASS_ITEM_TARGET] = SASS_TARGET,
-	[SASS_ITEM_SPECIAL] = SASS_SPECIAL,	[SASS_ITEM_ABSOLUTE] = SASS_IMMEDIATE,
+	[SASS_ITEM_SPECIAL] = SASS_SPECIAL,
+	[SASS_ITEM_ABSOLUTE] = SASS_IMMEDIATE,
 };
 
 static uint8_t registers_of(const struct sass_item *item, struct sass_word w)
@@ -61,7 +69,8 @@ static uint8_t registers_of(const struct sass_item *item, struct sass_word w)
 }
 
 /* What the bits around an operand say of it. */
-static uint8_t marks_of(const struct sass_item *item, const struct sass_operand_row *o, struct sass_word w)
+static uint8_t marks_of(const struct sass_item *item, const struct sass_operand_row *o,
+			struct sass_word w)
 {
 	uint8_t flags = 0;
 
@@ -87,7 +96,9 @@ static void add_operand(struct sass_insn *insn, const struct sass_item *item,
 	if (insn->operands_n == SASS_OPERANDS)
 		return;
 	out = &insn->operands[insn->operands_n++];
-	*out = (struct sass_operand){.kind = operand_kinds[item->kind], .flags = flags, .index = index,
+	*out = (struct sass_operand){.kind = operand_kinds[item->kind],
+				     .flags = flags,
+				     .index = index,
 				     .regs = item->regs};
 	if (!item->is_plain || !o->is_plain)
 		out->flags |= marks_of(item, o, w);
@@ -109,7 +120,9 @@ static void add_operand(struct sass_insn *insn, const struct sass_item *item,
 /* A choice that is an operand, not a modifier of one (.H0_H0). */
 static bool is_word(const struct sass_item *item, struct sass_word w)
 {
-	const char *text = item->kind == SASS_ITEM_CHOICE ? item->choice->texts[sass_item_value(item, w)] : NULL;
+	const char *text = item->kind == SASS_ITEM_CHOICE
+				   ? item->choice->texts[sass_item_value(item, w)]
+				   : NULL;
 
 	return text && *text && *text != '.';
 }

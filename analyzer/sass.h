@@ -32,27 +32,28 @@ struct sass_control {
 };
 
 enum sass_operand_kind {
-	SASS_REG,       /* R0-R254, 255 = RZ */
-	SASS_UREG,      /* UR; SASS_RZ = URZ on every architecture */
-	SASS_PRED,      /* P0-P6, 7 = PT */
-	SASS_UPRED,     /* UP0-UP6, 7 = UPT */
-	SASS_BARRIER,   /* convergence barrier B0-B15 */
+	SASS_REG,     /* R0-R254, 255 = RZ */
+	SASS_UREG,    /* UR; SASS_RZ = URZ on every architecture */
+	SASS_PRED,    /* P0-P6, 7 = PT */
+	SASS_UPRED,   /* UP0-UP6, 7 = UPT */
+	SASS_BARRIER, /* convergence barrier B0-B15 */
 	SASS_SCOREBOARD,
 	SASS_IMMEDIATE, /* value: sign-extended where the text shows a sign */
 	SASS_FLOAT,     /* value: the bits as they stand in the instruction */
 	SASS_TARGET,    /* value: byte offset in the function */
 	SASS_SPECIAL,   /* value: index of a special register */
-	SASS_CHOICE,    /* a word of the text, as the operation of a cache control; value: its number */
+	SASS_CHOICE, /* a word of the text, as the operation of a cache control; value: its number */
 };
 
 enum {
 	SASS_NEG = 1u,
 	SASS_ABS = 2u,
-	SASS_NOT = 4u,    /* ! of a predicate, ~ of a register */
+	SASS_NOT = 4u, /* ! of a predicate, ~ of a register */
 	SASS_REUSE = 8u,
-	SASS_DEST = 16u,  /* written */
+	SASS_DEST = 16u,       /* written */
 	SASS_IN_ADDRESS = 32u, /* a term within brackets */
-	SASS_IN_BANK = 64u,    /* names or indexes a constant bank: bank first, then terms of the offset */
+	SASS_IN_BANK =
+		64u, /* names or indexes a constant bank: bank first, then terms of the offset */
 };
 
 struct sass_operand {
@@ -69,11 +70,11 @@ struct sass_insn {
 	const struct sass_row *row; /* NULL = the opcode is not known */
 	struct sass_word unclaimed; /* bits set that the row does not explain: not decoded */
 	bool is_decoded;
-	uint8_t guard;         /* predicate 0-7, 7 = always */
+	uint8_t guard; /* predicate 0-7, 7 = always */
 	bool guard_not;
-	bool guard_uniform;    /* UP, not P */
+	bool guard_uniform; /* UP, not P */
 	uint8_t operands_n;
-	uint64_t address;      /* byte offset in the function, as given */
+	uint64_t address; /* byte offset in the function, as given */
 	struct sass_control control;
 	struct sass_operand operands[SASS_OPERANDS];
 };

@@ -164,7 +164,8 @@ static const struct {
 	{"x", SASS_ITEM_HEX, 1},      {"s", SASS_ITEM_SIGNED, 1}, {"n", SASS_ITEM_DECIMAL, 1},
 	{"f", SASS_ITEM_F32, 32},     {"F", SASS_ITEM_F64, 32},  {"h", SASS_ITEM_F16, 32},
 	{"b", SASS_ITEM_BF16, 32},
-	{"t", SASS_ITEM_TARGET, 48},  {"a", SASS_ITEM_ABSOLUTE, 48}, {"sr", SASS_ITEM_SPECIAL, 8}, {"PC", SASS_ITEM_PRED, 3},
+	{"t", SASS_ITEM_TARGET, 48},  {"a", SASS_ITEM_ABSOLUTE, 48},
+	{"sr", SASS_ITEM_SPECIAL, 8}, {"PC", SASS_ITEM_PRED, 3},
 	{"UN", SASS_ITEM_UREG, 0},    {"UC", SASS_ITEM_UPRED, 3},
 };
 

@@ -35,19 +35,19 @@ enum sass_item_kind {
 	SASS_ITEM_CLAIM, /* bits that mean nothing in the text */
 };
 
-#define SASS_NO_BIT 0xffu
+#define SASS_NO_BIT   0xffu
 #define SASS_SEGMENTS 8u
 
 struct sass_choice {
 	const char *name;
-	unsigned width; /* bits */
+	unsigned width;           /* bits */
 	const char *const *texts; /* NULL = no such value */
 };
 
 struct sass_item {
 	uint8_t kind;
 	uint8_t width, shift;
-	uint8_t low_width;         /* of a second piece, from at[1] on: the lower bits; part of width */
+	uint8_t low_width; /* of a second piece, from at[1] on: the lower bits; part of width */
 	uint8_t at[SASS_SEGMENTS]; /* lowest bit; of a scattered field its bits, the highest first */
 	uint8_t scattered;         /* how many, 0 = in one piece */
 	uint8_t when_clear;        /* of a flag */
@@ -55,11 +55,11 @@ struct sass_item {
 	uint8_t inverse;           /* bit of a ! before a predicate */
 	uint8_t minus, bars, tilde, reuse; /* bits of -x, |x|, ~x, x.reuse */
 	bool is_plain;                     /* none of these five */
-	uint8_t regs;     /* how many registers; when regs_of is set, the bit where the choice begins */
+	uint8_t regs; /* how many registers; when regs_of is set, the bit where the choice begins */
 	bool is_complement; /* of a predicate: 7 - value */
 	bool is_next;       /* of a uniform register: value + 1, but not beyond URZ */
-	bool is_kept;     /* in an address, even when it says nothing */
-	bool has_nothing; /* left out when it is `nothing`, not when it is 0 */
+	bool is_kept;       /* in an address, even when it says nothing */
+	bool has_nothing;   /* left out when it is `nothing`, not when it is 0 */
 	uint16_t nothing;
 	const struct sass_choice *regs_of;
 	uint16_t text_n;
@@ -68,9 +68,9 @@ struct sass_item {
 };
 
 struct sass_operand_row {
-	uint16_t first, n; /* items */
-	bool is_dest, is_optional, is_joined; /* joined: only a space before it */
-	bool is_plain;                        /* none of the following */
+	uint16_t first, n;                          /* items */
+	bool is_dest, is_optional, is_joined;       /* joined: only a space before it */
+	bool is_plain;                              /* none of the following */
 	uint8_t minus, bars, tilde, inverse, reuse; /* around the whole operand */
 };
 
@@ -96,7 +96,7 @@ struct sass_table {
 	struct sass_row *rows;
 	struct sass_item *items;
 	struct sass_operand_row *operands;
-	struct arena *texts; /* of the rows */
+	struct arena *texts;        /* of the rows */
 	struct sass_choice special; /* the names of its special registers */
 	const char *special_texts[256];
 	char special_others[256][8];
@@ -115,7 +115,8 @@ static inline uint64_t sass_item_value(const struct sass_item *item, struct sass
 	uint64_t v = 0;
 
 	if (!item->scattered) {
-		v = sass_bits(w, item->at[0], item->width - item->low_width) ^ (item->is_complement ? 7u : 0u);
+		v = sass_bits(w, item->at[0], item->width - item->low_width) ^
+		    (item->is_complement ? 7u : 0u);
 		if (item->low_width)
 			v = v << item->low_width | sass_bits(w, item->at[1], item->low_width);
 		if (item->is_next && v < (UINT64_C(1) << item->width) - 1)

@@ -46,7 +46,8 @@ static void put_hex(struct out *o, uint64_t v)
 	put_unsigned(o, v, 16);
 }
 
-static void put_register(struct out *o, const char *name, uint64_t v, uint64_t none, const char *zero)
+static void put_register(struct out *o, const char *name, uint64_t v, uint64_t none,
+			 const char *zero)
 {
 	put_text(o, name);
 	if (v == none)
@@ -68,7 +69,8 @@ static void put_float(struct out *o, double v, bool is_negative, bool is_quiet)
 	} else if (v == 0 && is_negative) {
 		put_text(o, "-0.0 ");
 	} else {
-		put(o, text, (size_t)snprintf(text, sizeof(text), fabs(v) < 1e9 ? "%.20g" : "%.20e", v));
+		put(o, text,
+		    (size_t)snprintf(text, sizeof(text), fabs(v) < 1e9 ? "%.20g" : "%.20e", v));
 	}
 }
 

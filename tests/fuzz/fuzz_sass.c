@@ -39,7 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t at = 1; at + SASS_BYTES <= size; at += SASS_BYTES) {
 		char text[SASS_TEXT_MAX], mnemonic[SASS_TEXT_MAX];
 		struct sass_insn insn;
-		const bool good = sass_decode(sm, sass_load(data + at), at / SASS_BYTES * SASS_BYTES, &insn);
+		const bool good =
+			sass_decode(sm, sass_load(data + at), at / SASS_BYTES * SASS_BYTES, &insn);
 		const size_t n = sass_text(sm, &insn, text);
 
 		check(good == insn.is_decoded);

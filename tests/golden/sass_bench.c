@@ -38,7 +38,8 @@ static void measure(int sm, const struct cubin_function *f)
 
 	t[0] = now();
 	for (size_t i = 0; i < n; i++)
-		undecoded += !sass_decode(sm, sass_load(f->code.data + i * SASS_BYTES), i * SASS_BYTES, &insn);
+		undecoded += !sass_decode(sm, sass_load(f->code.data + i * SASS_BYTES),
+					  i * SASS_BYTES, &insn);
 	t[1] = now();
 	for (size_t i = 0; i < n; i++) {
 		sass_decode(sm, sass_load(f->code.data + i * SASS_BYTES), i * SASS_BYTES, &insn);
@@ -96,7 +97,8 @@ int main(int argc, char **argv)
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%lu images, %lu functions, %lu instructions, %.1f MB of code, %lu undecoded (%.4f%%), peak %ld MB\n",
 	       images, functions, instructions, 1e-6 * (double)bytes, undecoded,
-	       instructions ? 100.0 * (double)undecoded / (double)instructions : 0, usage.ru_maxrss / 1024);
+	       instructions ? 100.0 * (double)undecoded / (double)instructions : 0,
+	       usage.ru_maxrss / 1024);
 	for (int i = 0; i < 3 && seconds[i] > 0; i++)
 		printf("%-16s %8.1f MB/s %10.2f million instructions/s\n", names[i],
 		       1e-6 * (double)bytes / seconds[i], 1e-6 * (double)instructions / seconds[i]);

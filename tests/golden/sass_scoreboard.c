@@ -85,7 +85,8 @@ static int check_file(const char *path, unsigned long most)
 		fprintf(stderr, "%s\n", e.text);
 		return 1;
 	}
-	for (unsigned long images = 0; images < most && image_file_next(&file, &image, &e) > 0; images++) {
+	for (unsigned long images = 0; images < most && image_file_next(&file, &image, &e) > 0;
+	     images++) {
 		if (image.kind != FATBIN_CUBIN || image_bytes(&file, &image, &data, &e) != 0 ||
 		    cubin_open(&c, data, &e) != 0)
 			continue;

@@ -58,7 +58,8 @@ static const struct cfg *build(struct program *p)
 
 	p->arena = arena_new();
 	assert_non_null(p->arena);
-	assert_int_equal(cfg_build(&p->g, p->arena, 80, buf_of(p->code, p->n * SASS_BYTES), NULL, 0, &e), 0);
+	assert_int_equal(
+		cfg_build(&p->g, p->arena, 80, buf_of(p->code, p->n * SASS_BYTES), NULL, 0, &e), 0);
 	return &p->g;
 }
 

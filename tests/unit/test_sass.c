@@ -14,7 +14,8 @@ static const int architectures[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 11
 #define ARCHITECTURES (sizeof(architectures) / sizeof(*architectures))
 
 /* Each line of an architecture's file; how many there were. */
-static size_t each_line(int sm, void (*check)(int sm, struct sass_word w, uint64_t address, const char *text))
+static size_t each_line(int sm, void (*check)(int sm, struct sass_word w, uint64_t address,
+					      const char *text))
 {
 	static char line[1024];
 	char path[64], half[17] = "";
@@ -159,8 +160,8 @@ static void any_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_load),    cmocka_unit_test(as_the_oracle_says),
-		cmocka_unit_test(control_codes),  cmocka_unit_test(unclaimed_bits),
+		cmocka_unit_test(tables_load),   cmocka_unit_test(as_the_oracle_says),
+		cmocka_unit_test(control_codes), cmocka_unit_test(unclaimed_bits),
 		cmocka_unit_test(any_word),
 	};
 
