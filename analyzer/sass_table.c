@@ -47,7 +47,8 @@
 
 #include "arena.h"
 
-#define CHOICE(name, width, ...) static const char *const choice_##name[1u << (width)] = {__VA_ARGS__};
+#define CHOICE(name, width, ...) \
+	static const char *const choice_##name[1u << (width)] = {__VA_ARGS__};
 #define INSN(...)
 #include "tables/sass.def"
 #undef CHOICE
@@ -98,8 +99,8 @@ struct build {
 static void fail(struct build *b, const char *why, const char *where)
 {
 	if (!b->failed)
-		fprintf(stderr, "%s:%d: sm_%d: %s: %s\n", b->source->file, b->source->line, b->t->sm, why,
-			where);
+		fprintf(stderr, "%s:%d: sm_%d: %s: %s\n", b->source->file, b->source->line,
+			b->t->sm, why, where);
 	b->failed = true;
 }
 
@@ -159,14 +160,13 @@ static const struct {
 	const char *word;
 	uint8_t kind, width;
 } kinds[] = {
-	{"R", SASS_ITEM_REG, 8},      {"UR", SASS_ITEM_UREG, 0}, {"P", SASS_ITEM_PRED, 3},
+	{"R", SASS_ITEM_REG, 8},      {"UR", SASS_ITEM_UREG, 0},   {"P", SASS_ITEM_PRED, 3},
 	{"UP", SASS_ITEM_UPRED, 3},   {"B", SASS_ITEM_BARRIER, 4}, {"SB", SASS_ITEM_SCOREBOARD, 3},
-	{"x", SASS_ITEM_HEX, 1},      {"s", SASS_ITEM_SIGNED, 1}, {"n", SASS_ITEM_DECIMAL, 1},
-	{"f", SASS_ITEM_F32, 32},     {"F", SASS_ITEM_F64, 32},  {"h", SASS_ITEM_F16, 32},
-	{"b", SASS_ITEM_BF16, 32},
-	{"t", SASS_ITEM_TARGET, 48},  {"a", SASS_ITEM_ABSOLUTE, 48},
-	{"sr", SASS_ITEM_SPECIAL, 8}, {"PC", SASS_ITEM_PRED, 3},
-	{"UN", SASS_ITEM_UREG, 0},    {"UC", SASS_ITEM_UPRED, 3},
+	{"x", SASS_ITEM_HEX, 1},      {"s", SASS_ITEM_SIGNED, 1},  {"n", SASS_ITEM_DECIMAL, 1},
+	{"f", SASS_ITEM_F32, 32},     {"F", SASS_ITEM_F64, 32},    {"h", SASS_ITEM_F16, 32},
+	{"b", SASS_ITEM_BF16, 32},    {"t", SASS_ITEM_TARGET, 48}, {"a", SASS_ITEM_ABSOLUTE, 48},
+	{"sr", SASS_ITEM_SPECIAL, 8}, {"PC", SASS_ITEM_PRED, 3},   {"UN", SASS_ITEM_UREG, 0},
+	{"UC", SASS_ITEM_UPRED, 3},
 };
 
 static bool word_is(const char *s, size_t n, const char *word)
@@ -207,10 +207,12 @@ struct suffixes {
 	const struct sass_choice *regs_of;
 };
 
-static const struct suffixes no_suffixes = {SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT,
-					    1, false, false, false, 0, NULL};
+static const struct suffixes no_suffixes = {SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT,
+					    SASS_NO_BIT, 1,           false,       false,
+					    false,       0,           NULL};
 
-static const char *read_suffixes(struct build *b, const char *s, const char *end, struct suffixes *out)
+static const char *read_suffixes(struct build *b, const char *s, const char *end,
+				 struct suffixes *out)
 {
 	*out = no_suffixes;
 	while (s < end) {
@@ -280,7 +282,8 @@ static void item_text(struct build *b, const char *s, size_t n)
 }
 
 /* Where the field lies: 78, 83,82,78, and :width <<shift. */
-static const char *read_place(struct build *b, struct sass_item *item, const char *s, const char *end)
+static const char *read_place(struct build *b, struct sass_item *item, const char *s,
+			      const char *end)
 {
 	char *after;
 
@@ -396,16 +399,19 @@ static void read_item(struct build *b, const char *s, const char *end, struct su
 /* ---------------------------------------------------------------------------------- one operand */
 
 /* Second and third source of the arithmetic forms. */
-static const char *slot_text(struct build *b, char type, char slot, bool uniform, char sign, char *out,
-			     size_t room)
+static const char *slot_text(struct build *b, char type, char slot, bool uniform, char sign,
+			     char *out, size_t room)
 {
-	static const char *const minus[] = {"-72", "-63", "-75", "-84"}, *const tilde[] = {"~72", "~63", "~75"};
+	static const char *const minus[] = {"-72", "-63", "-75", "-84"}, *const tilde[] = {"~72",
+											   "~63",
+											   "~75"};
 	static const char *const bars[] = {"|73", "|62", "|74", "|83"};
 	const int form = b->form;
 	const bool is_half = type == 'h';
 	/* what stands in bits 32-63 is the third source in forms 2, 3 and 7 */
 	const bool swapped = form == 2 || form == 3 || form == 7;
-	const char *reg = uniform ? "UR" : "R", *m = "", *a = "", *imm, *reuse = slot == 'B' ? "*123" : "*124";
+	const char *reg = uniform ? "UR" : "R", *m = "", *a = "", *imm,
+		   *reuse = slot == 'B' ? "*123" : "*124";
 	bool at64;
 	int place;
 
@@ -424,13 +430,19 @@ static const char *slot_text(struct build *b, char type, char slot, bool uniform
 	if (type == 'f' || type == 'd' || type == 'h')
 		a = bars[place];
 	imm = type == 'f' || type == 'p' ? "f@32"
-	      : type == 'd' ? "F@32"
-	      : type == 'h' ? "h@32"
-	      : type == 'u' ? "x@32:32"
-			    : "s@32:32";
+	      : type == 'd'              ? "F@32"
+	      : type == 'h'              ? "h@32"
+	      : type == 'u'              ? "x@32:32"
+					 : "s@32:32";
 	if (is_half && (slot == 'A' || at64 || form == 1))
-		snprintf(out, room, "{%s@%d%s%s%s}{half@%d}", reg, slot == 'A' ? 24 : at64 ? 64 : 32, m, a, reuse,
-			 slot == 'A' ? 74 : at64 ? 81 : 60);
+		snprintf(out, room, "{%s@%d%s%s%s}{half@%d}", reg,
+			 slot == 'A' ? 24
+			 : at64      ? 64
+				     : 32,
+			 m, a, reuse,
+			 slot == 'A' ? 74
+			 : at64      ? 81
+				     : 60);
 	else if (slot == 'A')
 		snprintf(out, room, "%s@24%s%s%s", reg, m, a, reuse);
 	else if (at64)
@@ -441,7 +453,8 @@ static const char *slot_text(struct build *b, char type, char slot, bool uniform
 		snprintf(out, room, "%s", imm);
 	else if (is_half && (form == 3 || form == 5))
 		snprintf(out, room, "%s{half@60}-63|62",
-			 b->has_uniform_bit ? "cx[{UR@32}] [{s@40:14<<2}]" : "c[{x@54:5}] [{s@40:14<<2}]");
+			 b->has_uniform_bit ? "cx[{UR@32}] [{s@40:14<<2}]"
+					    : "c[{x@54:5}] [{s@40:14<<2}]");
 	else if (is_half)
 		snprintf(out, room, "{UR@32}{half@60}-63|62");
 	else if ((form == 3 || form == 5) && b->has_uniform_bit)
@@ -588,7 +601,8 @@ static void read_modifiers(struct build *b, const char *s)
 
 		if (*word == '#') {
 			const unsigned long at = strtoul(word + 1, &after, 10);
-			const unsigned long to = *after == '-' ? strtoul(after + 1, &after, 10) : at;
+			const unsigned long to = *after == '-' ? strtoul(after + 1, &after, 10)
+							       : at;
 
 			if (after != end || to < at)
 				fail(b, "which bits", word);
@@ -666,7 +680,8 @@ static void add_row(struct build *b, unsigned op12, bool uniform, int form)
 	while (!b->failed && (word = next_word(&s, &end)))
 		read_operand(b, word, end);
 	b->row->operands_n = (uint16_t)(b->operands - b->row->operands_first);
-	if (!(b->row->claimed.hi >> 58 & 7)) /* bits 122-124 are noise where nothing can be reused */
+	if (!(b->row->claimed.hi >> 58 &
+	      7)) /* bits 122-124 are noise where nothing can be reused */
 		claim(b, 122, 3);
 }
 
@@ -739,12 +754,14 @@ static void mark_plain(struct build *b)
 	for (size_t i = 0; i < b->items; i++) {
 		struct sass_item *x = &b->t->items[i];
 
-		x->is_plain = (x->inverse & x->minus & x->bars & x->tilde & x->reuse) == SASS_NO_BIT;
+		x->is_plain = (x->inverse & x->minus & x->bars & x->tilde & x->reuse) ==
+			      SASS_NO_BIT;
 	}
 	for (size_t i = 0; i < b->operands; i++) {
 		struct sass_operand_row *x = &b->t->operands[i];
 
-		x->is_plain = (x->inverse & x->minus & x->bars & x->tilde & x->reuse) == SASS_NO_BIT;
+		x->is_plain = (x->inverse & x->minus & x->bars & x->tilde & x->reuse) ==
+			      SASS_NO_BIT;
 	}
 }
 

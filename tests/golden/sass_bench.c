@@ -15,7 +15,7 @@
 #include "sass_text.h"
 
 static double seconds[3];
-static unsigned long bytes, instructions, undecoded, functions, images;
+static unsigned long bytes, text_bytes, instructions, undecoded, functions, images;
 
 static double now(void)
 {
@@ -27,7 +27,6 @@ static double now(void)
 
 static void measure(int sm, const struct cubin_function *f)
 {
-	static volatile size_t sink;
 	const size_t n = f->code.bytes / SASS_BYTES;
 	struct arena *arena = arena_new();
 	char text[SASS_TEXT_MAX];
@@ -43,7 +42,7 @@ static void measure(int sm, const struct cubin_function *f)
 	t[1] = now();
 	for (size_t i = 0; i < n; i++) {
 		sass_decode(sm, sass_load(f->code.data + i * SASS_BYTES), i * SASS_BYTES, &insn);
-		sink += sass_text(sm, &insn, text);
+		text_bytes += sass_text(sm, &insn, text);
 	}
 	t[2] = now();
 	cfg_build(&g, arena, sm, f->code, f->branches, f->branches_n, &e);
@@ -95,9 +94,9 @@ int main(int argc, char **argv)
 	for (int i = first; i < argc; i++)
 		status |= measure_file(argv[i], most);
 	getrusage(RUSAGE_SELF, &usage);
-	printf("%lu images, %lu functions, %lu instructions, %.1f MB of code, %lu undecoded (%.4f%%), peak %ld MB\n",
-	       images, functions, instructions, 1e-6 * (double)bytes, undecoded,
-	       instructions ? 100.0 * (double)undecoded / (double)instructions : 0,
+	printf("%lu images, %lu functions, %lu instructions, %.1f MB of code, %.1f MB of text, %lu undecoded (%.4f%%), peak %ld MB\n",
+	       images, functions, instructions, 1e-6 * (double)bytes, 1e-6 * (double)text_bytes,
+	       undecoded, instructions ? 100.0 * (double)undecoded / (double)instructions : 0,
 	       usage.ru_maxrss / 1024);
 	for (int i = 0; i < 3 && seconds[i] > 0; i++)
 		printf("%-16s %8.1f MB/s %10.2f million instructions/s\n", names[i],
