@@ -23,6 +23,7 @@
  *                                      s@72:8,40:24 in two pieces, the higher first
  *             f@32 F@32 h@32 b@32      float, upper half of a double, two halves, two bfloats (h@32:16: one)
  *             t@34                     branch target; a@34 the same, but not counted from here;
+ *                                      tb@24 a target in bytes, not in units of four;
  *                                      sr@72 special register
  *             -63 |62 ~63 !90 *122     bits that negate, take the absolute value, invert, mark for reuse
  *             #2 #n@73                 so many registers; as many as a CHOICE of numbers says, from bit 73 on
@@ -151,6 +152,8 @@ int64_t sass_item_distance(const struct sass_item *item, struct sass_word w)
 	const uint64_t sign = is_signed ? UINT64_C(1) << (item->width - 1) : 0;
 	const int64_t d = (int64_t)((sass_bits(w, item->at[0], item->width) ^ sign) - sign);
 
+	if (item->is_in_bytes)
+		return d;
 	return (item->has_low_byte ? d * 256 + (int64_t)sass_bits(w, 16, 8) : d) * 4;
 }
 
@@ -160,13 +163,13 @@ static const struct {
 	const char *word;
 	uint8_t kind, width;
 } kinds[] = {
-	{"R", SASS_ITEM_REG, 8},      {"UR", SASS_ITEM_UREG, 0},   {"P", SASS_ITEM_PRED, 3},
-	{"UP", SASS_ITEM_UPRED, 3},   {"B", SASS_ITEM_BARRIER, 4}, {"SB", SASS_ITEM_SCOREBOARD, 3},
-	{"x", SASS_ITEM_HEX, 1},      {"s", SASS_ITEM_SIGNED, 1},  {"n", SASS_ITEM_DECIMAL, 1},
-	{"f", SASS_ITEM_F32, 32},     {"F", SASS_ITEM_F64, 32},    {"h", SASS_ITEM_F16, 32},
-	{"b", SASS_ITEM_BF16, 32},    {"t", SASS_ITEM_TARGET, 48}, {"a", SASS_ITEM_ABSOLUTE, 48},
-	{"sr", SASS_ITEM_SPECIAL, 8}, {"PC", SASS_ITEM_PRED, 3},   {"UN", SASS_ITEM_UREG, 0},
-	{"UC", SASS_ITEM_UPRED, 3},
+	{"R", SASS_ITEM_REG, 8},      {"UR", SASS_ITEM_UREG, 0},    {"P", SASS_ITEM_PRED, 3},
+	{"UP", SASS_ITEM_UPRED, 3},   {"B", SASS_ITEM_BARRIER, 4},  {"SB", SASS_ITEM_SCOREBOARD, 3},
+	{"x", SASS_ITEM_HEX, 1},      {"s", SASS_ITEM_SIGNED, 1},   {"n", SASS_ITEM_DECIMAL, 1},
+	{"f", SASS_ITEM_F32, 32},     {"F", SASS_ITEM_F64, 32},     {"h", SASS_ITEM_F16, 32},
+	{"b", SASS_ITEM_BF16, 32},    {"t", SASS_ITEM_TARGET, 48},  {"a", SASS_ITEM_ABSOLUTE, 48},
+	{"tb", SASS_ITEM_TARGET, 58}, {"sr", SASS_ITEM_SPECIAL, 8}, {"PC", SASS_ITEM_PRED, 3},
+	{"UN", SASS_ITEM_UREG, 0},    {"UC", SASS_ITEM_UPRED, 3},
 };
 
 static bool word_is(const char *s, size_t n, const char *word)
@@ -369,6 +372,7 @@ static void read_item(struct build *b, const char *s, const char *end, struct su
 		item->width = kinds[i].width;
 		item->is_complement = kinds[i].word[1] == 'C';
 		item->is_next = kinds[i].kind == SASS_ITEM_UREG && s[1] == 'N';
+		item->is_in_bytes = kinds[i].kind == SASS_ITEM_TARGET && kinds[i].word[1] == 'b';
 		if (item->kind == SASS_ITEM_SPECIAL)
 			item->choice = &b->t->special;
 		if (item->kind == SASS_ITEM_UREG)
@@ -378,7 +382,7 @@ static void read_item(struct build *b, const char *s, const char *end, struct su
 	if (item->choice && item->scattered && item->scattered != item->choice->width)
 		fail(b, "not as many bits as the choice has", s);
 	item->has_low_byte = (item->kind == SASS_ITEM_TARGET || item->kind == SASS_ITEM_ABSOLUTE) &&
-			     item->width > 32 && b->t->sm >= 90;
+			     !item->is_in_bytes && item->width > 32 && b->t->sm >= 90;
 	if (item->has_low_byte)
 		claim(b, 16, 8);
 	claim_place(b, item);

@@ -52,6 +52,7 @@ struct sass_item {
 	uint8_t scattered;         /* how many, 0 = in one piece */
 	uint8_t when_clear;        /* of a flag */
 	bool has_low_byte;         /* of a branch: bits 16-23, from sm_90 on */
+	bool is_in_bytes;          /* of a target: not in units of four bytes */
 	uint8_t inverse;           /* bit of a ! before a predicate */
 	uint8_t minus, bars, tilde, reuse; /* bits of -x, |x|, ~x, x.reuse */
 	bool is_plain;                     /* none of these five */
