@@ -34,13 +34,6 @@ static bool matches(const struct sass_row *r, struct sass_word w)
 	return true;
 }
 
-static int64_t sign_extend(uint64_t v, unsigned width)
-{
-	const uint64_t sign = UINT64_C(1) << (width - 1);
-
-	return (int64_t)((v ^ sign) - sign);
-}
-
 static const uint8_t operand_kinds[] = {
 	[SASS_ITEM_CHOICE] = SASS_CHOICE,
 	[SASS_ITEM_REG] = SASS_REG,
@@ -69,19 +62,19 @@ static uint8_t registers_of(const struct sass_item *item, struct sass_word w)
 }
 
 /* What the bits around an operand say of it. */
-static uint8_t marks_of(const struct sass_item *item, const struct sass_operand_row *o,
-			struct sass_word w)
+static uint8_t flags_of(const struct sass_marks *m, struct sass_word w)
 {
 	uint8_t flags = 0;
 
-	if (sass_bit(w, item->minus) || sass_bit(w, o->minus))
+	if (m->is_plain)
+		return 0;
+	if (sass_bit(w, m->minus))
 		flags |= SASS_NEG;
-	if (sass_bit(w, item->bars) || sass_bit(w, o->bars))
+	if (sass_bit(w, m->bars))
 		flags |= SASS_ABS;
-	if (sass_bit(w, item->tilde) || sass_bit(w, item->inverse) || sass_bit(w, o->tilde) ||
-	    sass_bit(w, o->inverse))
+	if (sass_bit(w, m->tilde) || sass_bit(w, m->inverse))
 		flags |= SASS_NOT;
-	if (sass_is_reused(w, item->reuse) || sass_is_reused(w, o->reuse))
+	if (sass_is_reused(w, m->reuse))
 		flags |= SASS_REUSE;
 	return flags;
 }
@@ -100,18 +93,17 @@ static void add_operand(struct sass_insn *insn, const struct sass_item *item,
 				     .flags = flags,
 				     .index = index,
 				     .regs = item->regs};
-	if (!item->is_plain || !o->is_plain)
-		out->flags |= marks_of(item, o, w);
+	out->flags |= flags_of(&item->marks, w) | flags_of(&o->marks, w);
 	if (item->regs_of)
 		out->regs = registers_of(item, w);
 	if (item->kind == SASS_ITEM_UREG && item->width == 6 && v == 63)
 		v = SASS_RZ;
 	if (item->kind == SASS_ITEM_TARGET)
-		out->value = (int64_t)insn->address + SASS_BYTES + sass_item_distance(item, w);
+		out->value = sass_item_target(item, insn);
 	else if (item->kind == SASS_ITEM_ABSOLUTE)
 		out->value = sass_item_distance(item, w);
 	else if (item->kind == SASS_ITEM_SIGNED)
-		out->value = sign_extend(v, item->width + item->shift);
+		out->value = sass_sign_extend(v, item->width + item->shift);
 	else
 		out->value = (int64_t)v;
 	out->reg = (uint16_t)v;
@@ -178,7 +170,7 @@ bool sass_decode(int sm, struct sass_word w, uint64_t address, struct sass_insn 
 	insn->unclaimed = w;
 	if (!t)
 		return false;
-	rows = t->by_opcode[(w.lo & 0xfff) | (w.hi >> 27 & 1) << 12];
+	rows = t->by_opcode[sass_opcode(w)];
 	for (unsigned i = 0; i < rows[1] && !insn->row; i++) {
 		const struct sass_row *r = &t->rows[t->order[rows[0] + i]];
 

@@ -84,8 +84,9 @@ static const struct special {
 #undef SPECIAL
 };
 
-#define SOURCES (sizeof(sources) / sizeof(*sources))
-#define ROW_MAX 16384u
+#define SOURCES  (sizeof(sources) / sizeof(*sources))
+#define ROW_MAX  16384u
+#define ITEM_MAX 65000u /* of 16 bits; a row adds a few dozen */
 
 struct build {
 	struct sass_table *t;
@@ -139,18 +140,12 @@ static void claim(struct build *b, unsigned at, unsigned width)
 	set_bits(&b->row->claimed, at, width, UINT64_MAX);
 }
 
-static void claim_bit(struct build *b, unsigned at)
-{
-	if (at != SASS_NO_BIT)
-		claim(b, at, 1);
-}
-
 int64_t sass_item_distance(const struct sass_item *item, struct sass_word w)
 {
 	/* an address of less than 48 bits has no sign */
 	const bool is_signed = item->kind == SASS_ITEM_TARGET || item->width == 48;
-	const uint64_t sign = is_signed ? UINT64_C(1) << (item->width - 1) : 0;
-	const int64_t d = (int64_t)((sass_bits(w, item->at[0], item->width) ^ sign) - sign);
+	const uint64_t v = sass_bits(w, item->at[0], item->width);
+	const int64_t d = is_signed ? sass_sign_extend(v, item->width) : (int64_t)v;
 
 	if (item->is_in_bytes)
 		return d;
@@ -185,6 +180,13 @@ static const struct sass_choice *choice_of(const char *s, size_t n)
 	return NULL;
 }
 
+#define NO_MARKS                                                                      \
+	{                                                                             \
+		SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, true \
+	}
+
+static const struct sass_marks no_marks = NO_MARKS;
+
 static struct sass_item *item_new(struct build *b, uint8_t kind)
 {
 	struct sass_item *item;
@@ -196,13 +198,14 @@ static struct sass_item *item_new(struct build *b, uint8_t kind)
 	memset(item, 0, sizeof(*item));
 	item->kind = kind;
 	item->regs = 1;
-	item->inverse = item->minus = item->bars = item->tilde = item->reuse = SASS_NO_BIT;
+	item->marks = no_marks;
 	return item;
 }
 
-/* Bits behind an operand or an item: -63 |62 ~63 !90 *122 #2 ?. */
+/* What stands behind an operand or an item; its bits are claimed: -63 |62 ~63 !90 *122 #2 ?. */
 struct suffixes {
-	uint8_t minus, bars, tilde, inverse, reuse, regs;
+	struct sass_marks marks;
+	uint8_t regs;
 	bool is_optional;
 	bool is_kept;
 	bool has_nothing;
@@ -210,9 +213,7 @@ struct suffixes {
 	const struct sass_choice *regs_of;
 };
 
-static const struct suffixes no_suffixes = {SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT, SASS_NO_BIT,
-					    SASS_NO_BIT, 1,           false,       false,
-					    false,       0,           NULL};
+static const struct suffixes no_suffixes = {.marks = NO_MARKS, .regs = 1};
 
 static const char *read_suffixes(struct build *b, const char *s, const char *end,
 				 struct suffixes *out)
@@ -252,26 +253,21 @@ static const char *read_suffixes(struct build *b, const char *s, const char *end
 			return s;
 		}
 		s = after;
+		if (kind != '#') {
+			claim(b, (unsigned)n, 1);
+			out->marks.is_plain = false;
+		}
 		switch (kind) {
-		case '-': out->minus = (uint8_t)n; break;
-		case '|': out->bars = (uint8_t)n; break;
-		case '~': out->tilde = (uint8_t)n; break;
-		case '!': out->inverse = (uint8_t)n; break;
-		case '*': out->reuse = (uint8_t)n; break;
+		case '-': out->marks.minus = (uint8_t)n; break;
+		case '|': out->marks.bars = (uint8_t)n; break;
+		case '~': out->marks.tilde = (uint8_t)n; break;
+		case '!': out->marks.inverse = (uint8_t)n; break;
+		case '*': out->marks.reuse = (uint8_t)n; break;
 		case '#': out->regs = (uint8_t)n; break;
 		default: fail(b, "what is this", s - 1); return s;
 		}
 	}
 	return s;
-}
-
-static void claim_suffixes(struct build *b, const struct suffixes *x)
-{
-	claim_bit(b, x->minus);
-	claim_bit(b, x->bars);
-	claim_bit(b, x->tilde);
-	claim_bit(b, x->inverse);
-	claim_bit(b, x->reuse);
 }
 
 static void item_text(struct build *b, const char *s, size_t n)
@@ -387,12 +383,7 @@ static void read_item(struct build *b, const char *s, const char *end, struct su
 		claim(b, 16, 8);
 	claim_place(b, item);
 	read_suffixes(b, at, end, x);
-	claim_suffixes(b, x);
-	item->minus = x->minus;
-	item->bars = x->bars;
-	item->tilde = x->tilde;
-	item->inverse = x->inverse;
-	item->reuse = x->reuse;
+	item->marks = x->marks;
 	item->regs = x->regs;
 	item->regs_of = x->regs_of;
 	item->is_kept = x->is_kept;
@@ -540,7 +531,7 @@ static const char *read_mixture(struct build *b, const char *s, const char *end)
 
 static void read_operand(struct build *b, const char *s, const char *end)
 {
-	struct sass_operand_row o = {.first = (uint16_t)b->items};
+	struct sass_operand_row o = {.first = (uint16_t)b->items, .marks = no_marks};
 	struct suffixes x;
 
 	o.is_joined = *s == '&';
@@ -553,24 +544,14 @@ static void read_operand(struct build *b, const char *s, const char *end)
 
 		item_text(b, s + 1, close ? (size_t)(close - s - 1) : 0);
 		read_suffixes(b, close ? close + 1 : end, end, &x);
-		claim_suffixes(b, &x);
 	} else if (memchr(s, '{', (size_t)(end - s))) {
 		s = read_mixture(b, s, end);
 		read_suffixes(b, s, end, &x);
-		claim_suffixes(b, &x);
-		o.minus = x.minus;
-		o.bars = x.bars;
-		o.tilde = x.tilde;
-		o.inverse = x.inverse;
-		o.reuse = x.reuse;
-		o.is_optional = x.is_optional;
-		goto add;
+		o.marks = x.marks;
 	} else {
-		read_item(b, s, end, &x);
+		read_item(b, s, end, &x); /* marks are the item's */
 	}
-	o.minus = o.bars = o.tilde = o.inverse = o.reuse = SASS_NO_BIT;
 	o.is_optional = x.is_optional;
-add:
 	o.n = (uint16_t)(b->items - o.first);
 	b->t->operands = grown(b, b->t->operands, b->operands, &b->operands_cap, sizeof(o));
 	if (!b->failed)
@@ -664,7 +645,9 @@ static void add_row(struct build *b, unsigned op12, bool uniform, int form)
 	const char *s = b->source->operands, *word, *end;
 
 	b->t->rows = grown(b, b->t->rows, b->rows, &b->rows_cap, sizeof(*b->t->rows));
-	if (b->failed || b->rows >= ROW_MAX)
+	if (b->rows >= ROW_MAX || b->items >= ITEM_MAX)
+		fail(b, "too many rows or items", b->source->name);
+	if (b->failed)
 		return;
 	b->row = &b->t->rows[b->rows++];
 	memset(b->row, 0, sizeof(*b->row));
@@ -722,11 +705,6 @@ static void add_source(struct build *b)
 	}
 }
 
-static unsigned opcode_of(struct sass_word w)
-{
-	return (unsigned)(w.lo & 0xfff) | (unsigned)(w.hi >> 27 & 1) << 12;
-}
-
 /* Rows of an opcode side by side, in the order of the file. */
 static void sort_rows(struct build *b)
 {
@@ -739,33 +717,16 @@ static void sort_rows(struct build *b)
 		return;
 	}
 	for (size_t i = 0; i < b->rows; i++)
-		t->by_opcode[opcode_of(t->rows[i].value)][1]++;
+		t->by_opcode[sass_opcode(t->rows[i].value)][1]++;
 	for (unsigned op = 0; op < 8192; op++) {
 		t->by_opcode[op][0] = at;
 		at = (uint16_t)(at + t->by_opcode[op][1]);
 		t->by_opcode[op][1] = 0;
 	}
 	for (size_t i = 0; i < b->rows; i++) {
-		uint16_t *place = t->by_opcode[opcode_of(t->rows[i].value)];
+		uint16_t *place = t->by_opcode[sass_opcode(t->rows[i].value)];
 
 		t->order[place[0] + place[1]++] = (uint16_t)i;
-	}
-}
-
-/* Most operands have no bit around them: reading one need not look for five. */
-static void mark_plain(struct build *b)
-{
-	for (size_t i = 0; i < b->items; i++) {
-		struct sass_item *x = &b->t->items[i];
-
-		x->is_plain = (x->inverse & x->minus & x->bars & x->tilde & x->reuse) ==
-			      SASS_NO_BIT;
-	}
-	for (size_t i = 0; i < b->operands; i++) {
-		struct sass_operand_row *x = &b->t->operands[i];
-
-		x->is_plain = (x->inverse & x->minus & x->bars & x->tilde & x->reuse) ==
-			      SASS_NO_BIT;
 	}
 }
 
@@ -805,7 +766,6 @@ const struct sass_table *sass_table(int sm)
 	}
 	if (!b.failed)
 		sort_rows(&b);
-	mark_plain(&b);
 	if (b.failed)
 		return NULL;
 	made[sm] = b.t;

@@ -32,7 +32,6 @@ enum sass_item_kind {
 	SASS_ITEM_TARGET,
 	SASS_ITEM_ABSOLUTE,
 	SASS_ITEM_SPECIAL,
-	SASS_ITEM_CLAIM, /* bits that mean nothing in the text */
 };
 
 #define SASS_NO_BIT   0xffu
@@ -44,6 +43,12 @@ struct sass_choice {
 	const char *const *texts; /* NULL = no such value */
 };
 
+/* Bits around an operand, SASS_NO_BIT = none such. */
+struct sass_marks {
+	uint8_t inverse, minus, tilde, bars, reuse; /* !x -x ~x |x| x.reuse */
+	bool is_plain;                              /* none of them: most have none */
+};
+
 struct sass_item {
 	uint8_t kind;
 	uint8_t width, shift;
@@ -53,9 +58,7 @@ struct sass_item {
 	uint8_t when_clear;        /* of a flag */
 	bool has_low_byte;         /* of a branch: bits 16-23, from sm_90 on */
 	bool is_in_bytes;          /* of a target: not in units of four bytes */
-	uint8_t inverse;           /* bit of a ! before a predicate */
-	uint8_t minus, bars, tilde, reuse; /* bits of -x, |x|, ~x, x.reuse */
-	bool is_plain;                     /* none of these five */
+	struct sass_marks marks;
 	uint8_t regs; /* how many registers; when regs_of is set, the bit where the choice begins */
 	bool is_complement; /* of a predicate: 7 - value */
 	bool is_next;       /* of a uniform register: value + 1, but not beyond URZ */
@@ -69,10 +72,9 @@ struct sass_item {
 };
 
 struct sass_operand_row {
-	uint16_t first, n;                          /* items */
-	bool is_dest, is_optional, is_joined;       /* joined: only a space before it */
-	bool is_plain;                              /* none of the following */
-	uint8_t minus, bars, tilde, inverse, reuse; /* around the whole operand */
+	uint16_t first, n;                    /* items */
+	bool is_dest, is_optional, is_joined; /* joined: only a space before it */
+	struct sass_marks marks;              /* around the whole operand */
 };
 
 struct sass_unlike { /* bits that must not have this value */
@@ -131,6 +133,25 @@ static inline uint64_t sass_item_value(const struct sass_item *item, struct sass
 
 /* Bytes that a branch goes, or the address that it goes to. */
 int64_t sass_item_distance(const struct sass_item *item, struct sass_word w);
+
+/* Byte offset in the function that a branch leads to. */
+static inline int64_t sass_item_target(const struct sass_item *item, const struct sass_insn *insn)
+{
+	return (int64_t)insn->address + SASS_BYTES + sass_item_distance(item, insn->word);
+}
+
+/* Bits 0-11, and bit 91 above them. */
+static inline unsigned sass_opcode(struct sass_word w)
+{
+	return (unsigned)(w.lo & 0xfff) | (unsigned)(w.hi >> 27 & 1) << 12;
+}
+
+static inline int64_t sass_sign_extend(uint64_t v, unsigned width)
+{
+	const uint64_t sign = UINT64_C(1) << (width - 1);
+
+	return (int64_t)((v ^ sign) - sign);
+}
 
 static inline bool sass_bit(struct sass_word w, unsigned at)
 {

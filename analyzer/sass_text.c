@@ -124,15 +124,35 @@ static void put_number(struct out *o, const struct sass_item *item, uint64_t v)
 	}
 }
 
-static void put_signed(struct out *o, uint64_t v, unsigned width)
+static void put_signed(struct out *o, int64_t v)
 {
-	const uint64_t sign = UINT64_C(1) << (width - 1);
-
-	if (v & sign) {
+	if (v < 0)
 		put(o, "-", 1);
-		v = (~v + 1) & ((sign << 1) - 1);
-	}
-	put_hex(o, v);
+	put_hex(o, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+static void put_before(const struct sass_marks *m, struct sass_word w, struct out *o)
+{
+	if (m->is_plain)
+		return;
+	if (sass_bit(w, m->inverse))
+		put(o, "!", 1);
+	if (sass_bit(w, m->minus))
+		put(o, "-", 1);
+	if (sass_bit(w, m->tilde))
+		put(o, "~", 1);
+	if (sass_bit(w, m->bars))
+		put(o, "|", 1);
+}
+
+static void put_behind(const struct sass_marks *m, struct sass_word w, struct out *o)
+{
+	if (m->is_plain)
+		return;
+	if (sass_bit(w, m->bars))
+		put(o, "|", 1);
+	if (sass_is_reused(w, m->reuse))
+		put(o, ".reuse", 6);
 }
 
 static void put_item(const struct sass_insn *insn, const struct sass_item *item, struct out *o)
@@ -141,14 +161,7 @@ static void put_item(const struct sass_insn *insn, const struct sass_item *item,
 	const uint64_t v = item->width || item->scattered ? sass_item_value(item, w) : 0;
 	const char *text;
 
-	if (sass_bit(w, item->inverse))
-		put(o, "!", 1);
-	if (sass_bit(w, item->minus))
-		put(o, "-", 1);
-	if (sass_bit(w, item->tilde))
-		put(o, "~", 1);
-	if (sass_bit(w, item->bars))
-		put(o, "|", 1);
+	put_before(&item->marks, w, o);
 	switch (item->kind) {
 	case SASS_ITEM_TEXT: put(o, item->text, item->text_n); break;
 	case SASS_ITEM_FLAG:
@@ -166,14 +179,10 @@ static void put_item(const struct sass_insn *insn, const struct sass_item *item,
 	case SASS_ITEM_BARRIER: put_register(o, "B", v, 99, ""); break;
 	case SASS_ITEM_SCOREBOARD: put_register(o, "SB", v, 99, ""); break;
 	case SASS_ITEM_HEX: put_hex(o, v); break;
-	case SASS_ITEM_SIGNED: put_signed(o, v, item->width + item->shift); break;
+	case SASS_ITEM_SIGNED: put_signed(o, sass_sign_extend(v, item->width + item->shift)); break;
 	case SASS_ITEM_DECIMAL: put_unsigned(o, v, 10); break;
-	case SASS_ITEM_TARGET:
-		for (unsigned i = 0; i < insn->operands_n; i++)
-			if (insn->operands[i].kind == SASS_TARGET)
-				put_signed(o, (uint64_t)insn->operands[i].value, 64);
-		break;
-	case SASS_ITEM_ABSOLUTE: put_signed(o, (uint64_t)sass_item_distance(item, w), 64); break;
+	case SASS_ITEM_TARGET: put_signed(o, sass_item_target(item, insn)); break;
+	case SASS_ITEM_ABSOLUTE: put_signed(o, sass_item_distance(item, w)); break;
 	case SASS_ITEM_SPECIAL: put_text(o, item->choice->texts[v]); break;
 	case SASS_ITEM_F32:
 	case SASS_ITEM_F64:
@@ -181,10 +190,7 @@ static void put_item(const struct sass_insn *insn, const struct sass_item *item,
 	case SASS_ITEM_BF16: put_number(o, item, v); break;
 	default: break;
 	}
-	if (sass_bit(w, item->bars))
-		put(o, "|", 1);
-	if (sass_is_reused(w, item->reuse))
-		put(o, ".reuse", 6);
+	put_behind(&item->marks, w, o);
 }
 
 /* Says nothing: RZ, PT without a !, 0, no text. */
@@ -198,7 +204,7 @@ static bool is_nothing(const struct sass_item *item, struct sass_word w)
 	case SASS_ITEM_REG: return v == 255;
 	case SASS_ITEM_UREG: return v == (item->width == 6 ? 63u : 255u);
 	case SASS_ITEM_PRED:
-	case SASS_ITEM_UPRED: return v == 7 && !sass_bit(w, item->inverse);
+	case SASS_ITEM_UPRED: return v == 7 && !sass_bit(w, item->marks.inverse);
 	case SASS_ITEM_CHOICE: return !item->choice->texts[v] || !*item->choice->texts[v];
 	case SASS_ITEM_HEX:
 	case SASS_ITEM_SIGNED:
@@ -245,17 +251,9 @@ static void put_operand(const struct sass_table *t, const struct sass_insn *insn
 			const struct sass_operand_row *r, struct out *o)
 {
 	const struct sass_item *items = &t->items[r->first];
-	const struct sass_word w = insn->word;
 	bool is_bank = false;
 
-	if (sass_bit(w, r->inverse))
-		put(o, "!", 1);
-	if (sass_bit(w, r->minus))
-		put(o, "-", 1);
-	if (sass_bit(w, r->tilde))
-		put(o, "~", 1);
-	if (sass_bit(w, r->bars))
-		put(o, "|", 1);
+	put_before(&r->marks, insn->word, o);
 	for (unsigned k = 0; k < r->n; k++) {
 		is_bank |= items[k].kind == SASS_ITEM_TEXT && items[k].text[0] == 'c';
 		if (items[k].kind == SASS_ITEM_OPEN)
@@ -263,10 +261,7 @@ static void put_operand(const struct sass_table *t, const struct sass_insn *insn
 		else
 			put_item(insn, &items[k], o);
 	}
-	if (sass_bit(w, r->bars))
-		put(o, "|", 1);
-	if (sass_is_reused(w, r->reuse))
-		put(o, ".reuse", 6);
+	put_behind(&r->marks, insn->word, o);
 }
 
 static void put_mnemonic(const struct sass_table *t, const struct sass_insn *insn, struct out *o)
