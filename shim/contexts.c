@@ -189,7 +189,7 @@ void kbn_registry_context_made(CUcontext c)
 	if (!c || atomic_compare_exchange_strong(&first_context, &first, c) || first == c)
 		return;
 	if (!atomic_exchange(&several, true))
-		atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
+		kbn_registry_changed();
 }
 
 bool kbn_registry_single(void)
@@ -264,7 +264,7 @@ struct kbn_context *kbn_registry_stream(CUstream stream)
 void kbn_registry_stream_gone(CUstream stream)
 {
 	kbn_map_take(&streams, stream);
-	atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
+	kbn_registry_changed();
 }
 
 /* What is not known is not remembered: a stream may become known without any handle changing. */
@@ -314,7 +314,7 @@ static bool end_context(struct kbn_context *c)
 {
 	if (!c || atomic_exchange(&c->dead, true))
 		return false;
-	atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
+	kbn_registry_changed();
 	return true;
 }
 
@@ -326,7 +326,7 @@ void kbn_registry_context_gone(CUcontext c)
 		end_context(gone);
 		kbn_map_each(&streams, forget_stream, gone);
 	}
-	atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
+	kbn_registry_changed();
 }
 
 struct kbn_context *kbn_registry_find_context(CUcontext c)

@@ -57,7 +57,7 @@ struct origin {
 
 static _Atomic uint32_t kernel_count;
 
-static void changed(void)
+void kbn_registry_changed(void)
 {
 	atomic_fetch_add_explicit(&kbn_registry_generation, 1, memory_order_release);
 }
@@ -86,7 +86,7 @@ static void owner_loaded(struct kbn_map *map, const void *handle, uint32_t image
 	g = atomic_load(&o->generation);
 	/* Loaded already: an unload was not seen, or (a library's module) it is the same load. */
 	atomic_store(&o->generation, g & 1 ? g + 2 : g + 1);
-	changed();
+	kbn_registry_changed();
 }
 
 static void owner_gone(struct kbn_map *map, const void *handle)
@@ -95,7 +95,7 @@ static void owner_gone(struct kbn_map *map, const void *handle)
 
 	if (o && atomic_load(&o->generation) & 1)
 		atomic_fetch_add(&o->generation, 1);
-	changed();
+	kbn_registry_changed();
 }
 
 void kbn_registry_module(CUmodule m, uint32_t image)
@@ -180,7 +180,7 @@ static struct handle *handle_add(const void *value, struct owner *owner, bool is
 	 */
 	if (h && is_same(h, &wanted)) {
 		if (atomic_exchange(&h->generation, wanted.generation) != wanted.generation)
-			changed();
+			kbn_registry_changed();
 		return h;
 	}
 	h = kbn_alloc(sizeof(*h));
@@ -193,7 +193,7 @@ static struct handle *handle_add(const void *value, struct owner *owner, bool is
 	h->name = name ? copy_name(name) : NULL;
 	h->twin = twin;
 	kbn_map_put(&handles, handle_key(value), h);
-	changed();
+	kbn_registry_changed();
 	return h;
 }
 
@@ -525,7 +525,7 @@ bool kbn_registry_has_home(CUfunction f)
 void kbn_registry_greens(void)
 {
 	if (!atomic_exchange(&has_greens, true))
-		changed(); /* threads forget what they took for settled */
+		kbn_registry_changed(); /* threads forget what they took for settled */
 }
 
 void kbn_registry_reset(void)
@@ -537,5 +537,5 @@ void kbn_registry_reset(void)
 	kbn_map_reset(&named);
 	kbn_contexts_reset();
 	atomic_store(&kernel_count, 0);
-	changed();
+	kbn_registry_changed();
 }

@@ -46,6 +46,9 @@ extern _Atomic uint64_t
 	kbn_registry_generation; /* grows whenever a handle may have changed meaning */
 #pragma GCC visibility pop
 
+/* A handle may have changed its meaning: threads forget what they remember by handle. */
+void kbn_registry_changed(void);
+
 /* Modules and libraries. The image id may be 0. The second form: the module of a loaded library. */
 void kbn_registry_module(CUmodule m, uint32_t image);
 void kbn_registry_library_module(CUmodule m, CUlibrary l);
