@@ -50,7 +50,8 @@ const uint8_t *buf_take(struct buf *b, uint64_t n)
 		b->at = b->bytes;
 		return NULL;
 	}
-	p = b->data + b->at;
+	/* an empty view may have no address, and not even 0 may be added to none */
+	p = b->data ? b->data + b->at : (const uint8_t *)"";
 	b->at += (size_t)n;
 	return p;
 }

@@ -183,11 +183,11 @@ static void name_member(struct image_file *f, const char header[16], struct buf 
 		from = (const char *)data->data;
 		buf_part(data, n, data->bytes - n, data);
 	} else if (header[0] == '/' && header[1] >= '0' && header[1] <= '9') {
-		uint64_t at = decimal(header + 1, 15);
+		struct buf name = f->long_names;
 
-		at = at < f->long_names.bytes ? at : f->long_names.bytes;
-		from = (const char *)f->long_names.data + at;
-		n = f->long_names.bytes - (size_t)at;
+		buf_seek(&name, decimal(header + 1, 15));
+		n = buf_left(&name);
+		from = (const char *)buf_take(&name, n);
 	}
 	n = n < IMAGE_MEMBER_MAX - 1 ? n : IMAGE_MEMBER_MAX - 1;
 	for (size_t i = 0; i < n; i++) {

@@ -34,6 +34,13 @@ static void test_numbers(void **state)
 	buf_seek(&b, 13);
 	assert_int_equal(buf_u32(&b), 0);
 	assert_false(buf_ok(&b));
+
+	/* of an empty view nothing can be taken, which is no short read, with or without an address */
+	b = (struct buf){0};
+	assert_non_null(buf_take(&b, 0));
+	assert_true(buf_ok(&b));
+	assert_null(buf_take(&b, 1));
+	assert_false(buf_ok(&b));
 	tail_free(&t);
 }
 
