@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "kbn_elf.h"
+
 #define HEADER_BYTES  64u
 #define SECTION_BYTES 64u
 #define SYMBOL_BYTES  24u
@@ -141,7 +143,7 @@ int elf_section_at(const struct elf *elf, uint32_t index, struct elf_section *s,
 	if (!result.name)
 		return err_set(e, ERR_CORRUPT, where, "ELF section %u has a name without an end",
 			       index);
-	if (r.type != ELF_NOBITS && r.type != 0)
+	if (!kbn_elf_is_memory(r.type) && r.type != 0)
 		result.is_cut = !buf_part(&elf->file, r.offset, r.bytes, &result.data);
 	*s = result;
 	return 0;

@@ -15,7 +15,6 @@
 
 #define ELF_MACHINE_CUDA 190u
 #define ELF_SYMTAB       2u
-#define ELF_NOBITS       8u
 
 struct elf {
 	struct buf file;
@@ -32,7 +31,7 @@ struct elf_section {
 	uint32_t type, link, info;
 	uint64_t flags;
 	uint64_t bytes;  /* sh_size, also of sections without data */
-	struct buf data; /* empty for NOBITS */
+	struct buf data; /* empty where kbn_elf_is_memory() */
 	bool is_cut;     /* the data lie outside the file; then `data` is empty */
 };
 

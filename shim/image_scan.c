@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "image_scan.h"
+#include "kbn_elf.h"
 
 static uint16_t get16(const uint8_t *p)
 {
@@ -50,7 +51,6 @@ static bool reach(size_t *end, uint64_t offset, uint64_t bytes, size_t limit)
 #define ELF_HEADER   64u
 #define ELF_SECTION  64u
 #define ELF_SEGMENT  56u
-#define SHT_NOBITS_  8u
 #define PN_XNUM_     0xffffu
 #define ELF_OSABI_13 0x41u /* CUDA 13: the SM number stands in bits 8..23 of e_flags */
 
@@ -85,7 +85,7 @@ static int elf_extent(const uint8_t *elf, size_t limit, size_t *bytes)
 		const uint8_t *s = elf + shoff + i * ELF_SECTION;
 
 		/* In section 0 the size field may be a count. */
-		if (i && get32(s + 4) != SHT_NOBITS_ &&
+		if (i && !kbn_elf_is_memory(get32(s + 4)) &&
 		    !reach(&end, get64(s + 24), get64(s + 32), limit))
 			return -1;
 	}

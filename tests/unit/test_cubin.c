@@ -4,6 +4,9 @@
  */
 #include "cubin.h"
 
+#include <string.h>
+
+#include "elf.h"
 #include "kbn_test.h"
 
 #define GOLDEN "tests/golden/cubin/"
@@ -171,6 +174,42 @@ static void test_cut_sections(void **state)
 	}
 	/* .debug_frame and relocations may be missing; code, symbols, attributes may not */
 	assert_in_range(opened, 1, sections - 7);
+	free(data);
+}
+
+/* A device linker gives shared memory a type of its own, at an offset that need not lie in the file. */
+static void test_linked_shared_memory(void **state)
+{
+	struct err e = {0};
+	struct cubin c;
+	struct elf elf;
+	size_t bytes;
+	uint8_t *data = load_file(GOLDEN "bank_conflict_bad.sm_90.cubin", &bytes);
+	const uint64_t offset = bytes;
+	const uint32_t type = 0x7000000a;
+	unsigned changed = 0;
+	uint32_t smem;
+
+	(void)state;
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	smem = c.functions[0].static_smem_bytes;
+	cubin_close(&c);
+	assert_int_equal(elf_open(&elf, buf_of(data, bytes), &e), 0);
+	for (uint32_t i = 1; i < elf.sections_n; i++) {
+		uint8_t *header = data + elf.sections_at + i * 64u;
+		struct elf_section s;
+
+		assert_int_equal(elf_section_at(&elf, i, &s, &e), 0);
+		if (strncmp(s.name, ".nv.shared.", 11) != 0)
+			continue;
+		memcpy(header + 4, &type, sizeof(type));
+		memcpy(header + 24, &offset, sizeof(offset));
+		changed++;
+	}
+	assert_true(changed > 0 && smem > 0);
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	assert_int_equal(c.functions[0].static_smem_bytes, smem);
+	cubin_close(&c);
 	free(data);
 }
 
@@ -636,14 +675,23 @@ static void test_target(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_resources),     cmocka_unit_test(test_syscalls),
-		cmocka_unit_test(test_old_header),    cmocka_unit_test(test_wide_parameters),
-		cmocka_unit_test(test_cut_sections),  cmocka_unit_test(test_listed),
-		cmocka_unit_test(test_layout),        cmocka_unit_test(test_places_outside),
-		cmocka_unit_test(test_reloc_outside), cmocka_unit_test(test_part_frame),
-		cmocka_unit_test(test_relocatable),   cmocka_unit_test(test_spills),
-		cmocka_unit_test(test_two_records),   cmocka_unit_test(test_target),
-		cmocka_unit_test(test_refused),       cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_resources),
+		cmocka_unit_test(test_syscalls),
+		cmocka_unit_test(test_old_header),
+		cmocka_unit_test(test_wide_parameters),
+		cmocka_unit_test(test_cut_sections),
+		cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_places_outside),
+		cmocka_unit_test(test_reloc_outside),
+		cmocka_unit_test(test_part_frame),
+		cmocka_unit_test(test_relocatable),
+		cmocka_unit_test(test_spills),
+		cmocka_unit_test(test_two_records),
+		cmocka_unit_test(test_target),
+		cmocka_unit_test(test_linked_shared_memory),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,27 @@ static void test_cubin_extent(void **state)
 	assert_int_equal(kbn_image_sm(m.bytes, m.n, KBN_KIND_CUBIN), 120);
 }
 
+/* Memory has no bytes in the file, and what follows the file is not ours to read. */
+static void test_memory_sections_have_no_bytes(void **state)
+{
+	static const uint32_t types[] = {8, 0x70000007, 0x70000009, 0x7000000a, 0x70000015};
+	enum kbn_image_kind kind;
+	struct made m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		cubin(&m, 90, true, 64);
+		set(&m, SHDR + 2 * SECTION + 4, types[i], 4);
+		set(&m, SHDR + 2 * SECTION + 24, m.n, 8);
+		set(&m, SHDR + 2 * SECTION + 32, 2048, 8);
+		assert_int_equal(extent(&m, m.n, SIZE_MAX, &kind), m.n);
+		assert_int_equal(extent(&m, m.n, m.n, &kind), m.n);
+	}
+	cubin(&m, 90, true, 64);
+	set(&m, SHDR + 2 * SECTION + 4, 0x70000008, 4); /* initialised: bytes it has */
+	assert_int_equal(extent(&m, m.n, m.n, &kind), -1);
+}
+
 static void test_large_section_count_stands_in_section_0(void **state)
 {
 	enum kbn_image_kind kind;
@@ -645,6 +666,7 @@ int main(void)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cubin_extent),
+		cmocka_unit_test(test_memory_sections_have_no_bytes),
 		cmocka_unit_test(test_large_section_count_stands_in_section_0),
 		cmocka_unit_test(test_damaged_elf_is_refused),
 		cmocka_unit_test(test_container_extent),

@@ -108,12 +108,12 @@ static void is_honest(int sm, struct sass_word w, uint64_t address, const char *
 	static const int foreign[] = {93, 95, 99, 103, 125, 127};
 	struct sass_insn insn;
 
-	(void)text;
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
 		const uint64_t bit = UINT64_C(1) << (foreign[i] - 64);
 		const struct sass_word more = {w.lo, w.hi | bit};
 
-		if (w.hi & bit)
+		/* 125: the selector of a sparse matrix is used again, as the mark in its text says too */
+		if (w.hi & bit || (foreign[i] == 125 && strstr(text, "MMA.SP")))
 			continue;
 		assert_false(sass_decode(sm, more, address, &insn));
 		assert_true(!insn.row || insn.unclaimed.hi & bit);
