@@ -4,7 +4,6 @@
  */
 #include "sass.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sass_table.h"
@@ -51,18 +50,20 @@ static const uint8_t operand_kinds[] = {
 	[SASS_ITEM_BF16] = SASS_FLOAT,
 	[SASS_ITEM_TARGET] = SASS_TARGET,
 	[SASS_ITEM_SPECIAL] = SASS_SPECIAL,
-	[SASS_ITEM_ABSOLUTE] = SASS_IMMEDIATE,
 };
 
 static uint8_t registers_of(const struct sass_item *item, struct sass_word w)
 {
-	const char *n = item->regs_of->texts[sass_bits(w, item->regs, item->regs_of->width)];
+	uint8_t n;
 
-	return n ? (uint8_t)atoi(n) : 1;
+	if (!item->regs_of)
+		return item->regs;
+	n = item->regs_of->n[sass_bits(w, item->regs_at, item->regs_of->width)];
+	return n ? n : 1;
 }
 
 /* What the bits around an operand say of it. */
-static uint8_t flags_of(const struct sass_marks *m, struct sass_word w)
+static inline uint8_t flags_of(const struct sass_marks *m, struct sass_word w)
 {
 	uint8_t flags = 0;
 
@@ -79,86 +80,94 @@ static uint8_t flags_of(const struct sass_marks *m, struct sass_word w)
 	return flags;
 }
 
-static void add_operand(struct sass_insn *insn, const struct sass_item *item,
-			const struct sass_operand_row *o, uint8_t index, uint8_t flags)
+static int64_t value_of(const struct sass_item *item, uint64_t v, uint64_t address)
+{
+	switch (item->kind) {
+	case SASS_ITEM_TARGET: return sass_item_target(item, v, address);
+	case SASS_ITEM_SIGNED: return sass_item_signed(item, v);
+	default: return (int64_t)v;
+	}
+}
+
+/* flags: of the place where the item stands. */
+static void add_operand(struct sass_insn *insn, const struct sass_item *item, uint8_t index,
+			uint8_t flags)
 {
 	const struct sass_word w = insn->word;
-	struct sass_operand *out;
 	uint64_t v = sass_item_value(item, w);
 
 	if (insn->operands_n == SASS_OPERANDS)
 		return;
-	out = &insn->operands[insn->operands_n++];
-	*out = (struct sass_operand){.kind = operand_kinds[item->kind],
-				     .flags = flags,
-				     .index = index,
-				     .regs = item->regs};
-	out->flags |= flags_of(&item->marks, w) | flags_of(&o->marks, w);
-	if (item->regs_of)
-		out->regs = registers_of(item, w);
-	if (item->kind == SASS_ITEM_UREG && item->width == 6 && v == 63)
+	if (item->kind == SASS_ITEM_UREG && (int64_t)v == item->nothing)
 		v = SASS_RZ;
-	if (item->kind == SASS_ITEM_TARGET)
-		out->value = sass_item_target(item, insn);
-	else if (item->kind == SASS_ITEM_ABSOLUTE)
-		out->value = sass_item_distance(item, w);
-	else if (item->kind == SASS_ITEM_SIGNED)
-		out->value = sass_sign_extend(v, item->width + item->shift);
-	else
-		out->value = (int64_t)v;
-	out->reg = (uint16_t)v;
+	insn->operands[insn->operands_n++] =
+		(struct sass_operand){.kind = operand_kinds[item->kind],
+				      .flags = flags | flags_of(&item->marks, w),
+				      .index = index,
+				      .regs = registers_of(item, w),
+				      .reg = (uint16_t)v,
+				      .value = value_of(item, v, insn->address)};
 }
 
-/* A choice that is an operand, not a modifier of one (.H0_H0). */
-static bool is_word(const struct sass_item *item, struct sass_word w)
+/* The text of a choice, NULL when it has no such value. */
+static const char *chosen(const struct sass_item *item, struct sass_word w)
 {
-	const char *text = item->kind == SASS_ITEM_CHOICE
-				   ? item->choice->texts[sass_item_value(item, w)]
-				   : NULL;
-
-	return text && *text && *text != '.';
+	return item->choice->texts[sass_item_value(item, w)];
 }
 
 /* False when a choice has no such value. */
-static bool read_operands(const struct sass_table *t, struct sass_insn *insn)
+static bool check_modifiers(const struct sass_table *t, const struct sass_insn *insn)
 {
-	const struct sass_row *row = insn->row;
+	const struct sass_item *item = &t->items[insn->row->mods_first];
+
+	for (const struct sass_item *end = item + insn->row->mods_n; item < end; item++)
+		if (item->kind == SASS_ITEM_CHOICE && !chosen(item, insn->word))
+			return false;
+	return true;
+}
+
+/*
+ * The same. Of the choices those that stand for themselves are operands, not those behind one (.H0_H0).
+ */
+static bool read_operand(const struct sass_table *t, struct sass_insn *insn, unsigned index)
+{
+	const struct sass_operand_row *o = &t->operands[insn->row->operands_first + index];
+	const struct sass_item *item = &t->items[o->first], *end = item + o->n;
+	uint8_t flags = (o->is_dest ? SASS_DEST : 0) | flags_of(&o->marks, insn->word);
 	bool good = true;
 
-	for (unsigned i = 0; i < row->mods_n; i++) {
-		const struct sass_item *item = &t->items[row->mods_first + i];
+	for (; item < end; item++) {
+		bool is_operand = item->kind >= SASS_ITEM_REG;
+		const char *text;
 
-		if (item->kind == SASS_ITEM_CHOICE &&
-		    !item->choice->texts[sass_item_value(item, insn->word)])
-			good = false;
-	}
-	for (unsigned i = 0; i < row->operands_n; i++) {
-		const struct sass_operand_row *o = &t->operands[row->operands_first + i];
-		uint8_t flags = o->is_dest ? SASS_DEST : 0;
-		bool is_bank = false;
-
-		for (unsigned k = 0; k < o->n; k++) {
-			const struct sass_item *item = &t->items[o->first + k];
-
-			if (item->kind == SASS_ITEM_TEXT && item->text[0] == 'c')
-				is_bank = true;
-			else if (item->kind == SASS_ITEM_OPEN)
-				flags |= is_bank ? SASS_IN_BANK : SASS_IN_ADDRESS;
-			else if (item->kind == SASS_ITEM_CHOICE &&
-				 !item->choice->texts[sass_item_value(item, insn->word)])
-				good = false;
-			if (item->kind < sizeof(operand_kinds) &&
-			    (is_word(item, insn->word) || item->kind >= SASS_ITEM_REG))
-				add_operand(insn, item, o, (uint8_t)i, flags);
+		if (item->kind == SASS_ITEM_CHOICE) {
+			text = chosen(item, insn->word);
+			good = good && text;
+			is_operand = text && *text && *text != '.';
+		} else if (item->kind == SASS_ITEM_OPEN) {
+			flags |= SASS_IN_ADDRESS;
+		} else if (item->kind == SASS_ITEM_OPEN_BANK) {
+			flags |= SASS_IN_BANK;
 		}
+		if (is_operand)
+			add_operand(insn, item, (uint8_t)index, flags);
 	}
 	return good;
+}
+
+static const struct sass_row *find_row(const struct sass_table *t, struct sass_word w)
+{
+	const struct sass_rows of = t->by_opcode[sass_opcode(w)];
+
+	for (unsigned i = 0; i < of.n; i++)
+		if (matches(&t->rows[of.first + i], w))
+			return &t->rows[of.first + i];
+	return NULL;
 }
 
 bool sass_decode(int sm, struct sass_word w, uint64_t address, struct sass_insn *insn)
 {
 	const struct sass_table *t = sass_table(sm);
-	const uint16_t *rows;
 	bool good;
 
 	memset(insn, 0, offsetof(struct sass_insn, operands));
@@ -168,21 +177,15 @@ bool sass_decode(int sm, struct sass_word w, uint64_t address, struct sass_insn 
 	insn->guard = (uint8_t)sass_bits(w, 12, 3);
 	insn->guard_not = sass_bits(w, 15, 1);
 	insn->unclaimed = w;
-	if (!t)
-		return false;
-	rows = t->by_opcode[sass_opcode(w)];
-	for (unsigned i = 0; i < rows[1] && !insn->row; i++) {
-		const struct sass_row *r = &t->rows[t->order[rows[0] + i]];
-
-		if (matches(r, w))
-			insn->row = r;
-	}
+	insn->row = t ? find_row(t, w) : NULL;
 	if (!insn->row)
 		return false;
 	insn->guard_uniform = insn->row->guard_is_uniform;
 	insn->unclaimed.lo = w.lo & ~insn->row->claimed.lo;
 	insn->unclaimed.hi = w.hi & ~insn->row->claimed.hi;
-	good = read_operands(t, insn);
+	good = check_modifiers(t, insn);
+	for (unsigned i = 0; i < insn->row->operands_n; i++)
+		good &= read_operand(t, insn, i);
 	insn->is_decoded = good && !insn->unclaimed.lo && !insn->unclaimed.hi;
 	return insn->is_decoded;
 }

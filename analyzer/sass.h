@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SASS_BYTES    16u
+#define SASS_SM_FIRST 70
+#define SASS_SM_LAST  121
+#define SASS_BYTES    16u /* of an instruction */
 #define SASS_OPERANDS 16u
 #define SASS_RZ       255u
 #define SASS_PT       7u

@@ -1,6 +1,6 @@
 /*
  * sass_table.h - the rows of tables/sass.def made ready for one architecture. For sass.c, which reads
- * instructions by them, and sass_text.c, which writes them. The language of the rows: sass_table.c.
+ * instructions by them, and sass_text.c, which writes them. The language of the rows: tables/sass.def.
  */
 #ifndef KBN_SASS_TABLE_H
 #define KBN_SASS_TABLE_H
@@ -10,13 +10,14 @@
 struct arena;
 
 enum sass_item_kind {
-	SASS_ITEM_TEXT,   /* always there */
-	SASS_ITEM_FLAG,   /* text when a bit is set, or when it is clear */
-	SASS_ITEM_CHOICE, /* one text of a list */
-	SASS_ITEM_OPEN,   /* [ */
-	SASS_ITEM_PLUS,   /* + between the terms of an address */
-	SASS_ITEM_CLOSE,  /* ] */
-	SASS_ITEM_REG,
+	SASS_ITEM_TEXT,      /* always there */
+	SASS_ITEM_FLAG,      /* text when the value is 1 */
+	SASS_ITEM_CHOICE,    /* one text of a list */
+	SASS_ITEM_OPEN,      /* [ of an address */
+	SASS_ITEM_OPEN_BANK, /* [ of a constant bank */
+	SASS_ITEM_PLUS,      /* + between the terms of an address */
+	SASS_ITEM_CLOSE,     /* ] */
+	SASS_ITEM_REG,       /* this and all that follow are operands */
 	SASS_ITEM_UREG,
 	SASS_ITEM_PRED,
 	SASS_ITEM_UPRED,
@@ -29,18 +30,29 @@ enum sass_item_kind {
 	SASS_ITEM_F64, /* upper half of a double */
 	SASS_ITEM_F16,
 	SASS_ITEM_BF16,
-	SASS_ITEM_TARGET,
-	SASS_ITEM_ABSOLUTE,
+	SASS_ITEM_TARGET, /* signed, counted from the next instruction */
 	SASS_ITEM_SPECIAL,
 };
 
-#define SASS_NO_BIT   0xffu
-#define SASS_SEGMENTS 8u
+#define SASS_NO_BIT        0xffu
+#define SASS_PIECES        8u
+#define SASS_UNLIKE        4u
+#define SASS_OPCODES       8192u /* bits 0-11, and bit 91 above them */
+#define SASS_SPECIALS      256u
+#define SASS_NEVER_NOTHING (-1)
 
+/* Texts by the value of a field. */
 struct sass_choice {
 	const char *name;
 	unsigned width;           /* bits */
 	const char *const *texts; /* NULL = no such value */
+};
+
+/* Numbers of registers by the value of a field. */
+struct sass_count {
+	const char *name;
+	unsigned width;
+	const uint8_t *n; /* 0 is 1 */
 };
 
 /* Bits around an operand, SASS_NO_BIT = none such. */
@@ -49,30 +61,31 @@ struct sass_marks {
 	bool is_plain;                              /* none of them: most have none */
 };
 
+struct sass_piece {
+	uint8_t at, width; /* bits [at, at + width) */
+};
+
 struct sass_item {
-	uint8_t kind;
-	uint8_t width, shift;
-	uint8_t low_width; /* of a second piece, from at[1] on: the lower bits; part of width */
-	uint8_t at[SASS_SEGMENTS]; /* lowest bit; of a scattered field its bits, the highest first */
-	uint8_t scattered;         /* how many, 0 = in one piece */
-	uint8_t when_clear;        /* of a flag */
-	bool has_low_byte;         /* of a branch: bits 16-23, from sm_90 on */
-	bool is_in_bytes;          /* of a target: not in units of four bytes */
-	struct sass_marks marks;
-	uint8_t regs; /* how many registers; when regs_of is set, the bit where the choice begins */
-	bool is_complement; /* of a predicate: 7 - value */
-	bool is_next;       /* of a uniform register: value + 1, but not beyond URZ */
-	bool is_kept;       /* in an address, even when it says nothing */
-	bool has_nothing;   /* left out when it is `nothing`, not when it is 0 */
-	uint16_t nothing;
-	const struct sass_choice *regs_of;
+	uint8_t kind;     /* enum sass_item_kind */
+	uint8_t pieces_n; /* 0 of what has no bits */
+	uint8_t width;    /* of all pieces together */
+	uint8_t shift;    /* the value is so many bits to the left */
+	uint8_t flip; /* exclusive or: 7 = predicate whose bits are inverted, 1 = flag when clear */
+	uint8_t regs; /* how many registers, when regs_of does not say it */
+	uint8_t regs_at; /* lowest bit of the field that regs_of counts by */
+	bool is_next;    /* register after the one named, but not beyond RZ */
+	bool is_kept;    /* in an address, even when it says nothing */
+	int16_t nothing; /* value that says nothing (RZ, PT, 0), SASS_NEVER_NOTHING = there is none */
 	uint16_t text_n;
+	struct sass_piece pieces[SASS_PIECES]; /* the highest bits first */
+	struct sass_marks marks;
 	const char *text;
 	const struct sass_choice *choice;
+	const struct sass_count *regs_of;
 };
 
 struct sass_operand_row {
-	uint16_t first, n;                    /* items */
+	uint32_t first, n;                    /* items */
 	bool is_dest, is_optional, is_joined; /* joined: only a space before it */
 	struct sass_marks marks;              /* around the whole operand */
 };
@@ -83,15 +96,19 @@ struct sass_unlike { /* bits that must not have this value */
 };
 
 struct sass_row {
-	const char *name; /* base mnemonic */
-	uint16_t mods_first, mods_n;
-	uint16_t operands_first, operands_n;
-	struct sass_word mask, value, claimed;
-	struct sass_unlike unlike[4];
+	const char *name;                    /* base mnemonic */
+	uint32_t mods_first, mods_n;         /* items */
+	uint32_t operands_first, operands_n; /* operands */
+	struct sass_word mask, value; /* the row fits when the bits of mask have this value, */
+	struct sass_unlike unlike[SASS_UNLIKE]; /* and these another one, */
 	uint8_t unlike_n;
-	uint8_t power_at, power_width; /* one of these bits is set; width 0 = no such condition */
+	uint8_t power_at, power_width; /* and exactly one of these is set; width 0 = not asked */
 	bool guard_is_uniform;
-	int line; /* of sass.def */
+	struct sass_word claimed; /* bits that the row explains */
+};
+
+struct sass_rows {
+	uint16_t first, n; /* rows; the first that fits counts */
 };
 
 struct sass_table {
@@ -99,12 +116,11 @@ struct sass_table {
 	struct sass_row *rows;
 	struct sass_item *items;
 	struct sass_operand_row *operands;
-	struct arena *texts;        /* of the rows */
-	struct sass_choice special; /* the names of its special registers */
-	const char *special_texts[256];
-	char special_others[256][8];
-	uint16_t by_opcode[8192][2]; /* bits 0-11 and bit 91: first row in order, and how many */
-	uint16_t *order;
+	struct sass_rows by_opcode[SASS_OPCODES]; /* see sass_opcode() */
+	struct arena *texts;                      /* of the rows */
+	struct sass_choice special;               /* the names of its special registers */
+	const char *special_texts[SASS_SPECIALS];
+	char special_numbers[SASS_SPECIALS][8];
 };
 
 /*
@@ -113,44 +129,39 @@ struct sass_table {
  */
 const struct sass_table *sass_table(int sm);
 
+/* The value of an item's bits, without sign; 0 of what has none. */
 static inline uint64_t sass_item_value(const struct sass_item *item, struct sass_word w)
 {
-	uint64_t v = 0;
+	uint64_t v = sass_bits(w, item->pieces[0].at, item->pieces[0].width);
 
-	if (!item->scattered) {
-		v = sass_bits(w, item->at[0], item->width - item->low_width) ^
-		    (item->is_complement ? 7u : 0u);
-		if (item->low_width)
-			v = v << item->low_width | sass_bits(w, item->at[1], item->low_width);
-		if (item->is_next && v < (UINT64_C(1) << item->width) - 1)
-			v++;
-		return v << item->shift;
-	}
-	for (unsigned i = 0; i < item->scattered; i++)
-		v = v << 1 | sass_bits(w, item->at[i], 1);
-	return v;
+	for (unsigned i = 1; i < item->pieces_n; i++)
+		v = v << item->pieces[i].width |
+		    sass_bits(w, item->pieces[i].at, item->pieces[i].width);
+	v ^= item->flip;
+	if (item->is_next && (int64_t)v != item->nothing)
+		v++;
+	return v << item->shift;
 }
 
-/* Bytes that a branch goes, or the address that it goes to. */
-int64_t sass_item_distance(const struct sass_item *item, struct sass_word w);
+/* Its uppermost bit as a sign: of SASS_ITEM_SIGNED and SASS_ITEM_TARGET. */
+static inline int64_t sass_item_signed(const struct sass_item *item, uint64_t value)
+{
+	const uint64_t sign = UINT64_C(1) << (item->width + item->shift - 1);
+
+	return (int64_t)((value ^ sign) - sign);
+}
 
 /* Byte offset in the function that a branch leads to. */
-static inline int64_t sass_item_target(const struct sass_item *item, const struct sass_insn *insn)
+static inline int64_t sass_item_target(const struct sass_item *item, uint64_t value,
+				       uint64_t address)
 {
-	return (int64_t)insn->address + SASS_BYTES + sass_item_distance(item, insn->word);
+	return (int64_t)address + SASS_BYTES + sass_item_signed(item, value);
 }
 
 /* Bits 0-11, and bit 91 above them. */
 static inline unsigned sass_opcode(struct sass_word w)
 {
 	return (unsigned)(w.lo & 0xfff) | (unsigned)(w.hi >> 27 & 1) << 12;
-}
-
-static inline int64_t sass_sign_extend(uint64_t v, unsigned width)
-{
-	const uint64_t sign = UINT64_C(1) << (width - 1);
-
-	return (int64_t)((v ^ sign) - sign);
 }
 
 static inline bool sass_bit(struct sass_word w, unsigned at)

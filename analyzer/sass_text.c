@@ -46,11 +46,11 @@ static void put_hex(struct out *o, uint64_t v)
 	put_unsigned(o, v, 16);
 }
 
-static void put_register(struct out *o, const char *name, uint64_t v, uint64_t none,
-			 const char *zero)
+/* `none`: the value that is called `zero`. */
+static void put_register(struct out *o, const char *name, uint64_t v, int none, const char *zero)
 {
 	put_text(o, name);
-	if (v == none)
+	if ((int64_t)v == none)
 		put_text(o, zero);
 	else
 		put_unsigned(o, v, 10);
@@ -158,31 +158,30 @@ static void put_behind(const struct sass_marks *m, struct sass_word w, struct ou
 static void put_item(const struct sass_insn *insn, const struct sass_item *item, struct out *o)
 {
 	const struct sass_word w = insn->word;
-	const uint64_t v = item->width || item->scattered ? sass_item_value(item, w) : 0;
+	const uint64_t v = sass_item_value(item, w);
 	const char *text;
 
 	put_before(&item->marks, w, o);
 	switch (item->kind) {
 	case SASS_ITEM_TEXT: put(o, item->text, item->text_n); break;
 	case SASS_ITEM_FLAG:
-		if ((v != 0) != item->when_clear)
+		if (v)
 			put(o, item->text, item->text_n);
 		break;
 	case SASS_ITEM_CHOICE:
 		text = item->choice->texts[v];
 		put_text(o, text ? text : ".?");
 		break;
-	case SASS_ITEM_REG: put_register(o, "R", v, 255, "Z"); break;
-	case SASS_ITEM_UREG: put_register(o, "UR", v, item->width == 6 ? 63 : 255, "Z"); break;
-	case SASS_ITEM_PRED: put_register(o, "P", v, 7, "T"); break;
-	case SASS_ITEM_UPRED: put_register(o, "UP", v, 7, "T"); break;
-	case SASS_ITEM_BARRIER: put_register(o, "B", v, 99, ""); break;
-	case SASS_ITEM_SCOREBOARD: put_register(o, "SB", v, 99, ""); break;
+	case SASS_ITEM_REG: put_register(o, "R", v, item->nothing, "Z"); break;
+	case SASS_ITEM_UREG: put_register(o, "UR", v, item->nothing, "Z"); break;
+	case SASS_ITEM_PRED: put_register(o, "P", v, item->nothing, "T"); break;
+	case SASS_ITEM_UPRED: put_register(o, "UP", v, item->nothing, "T"); break;
+	case SASS_ITEM_BARRIER: put_register(o, "B", v, item->nothing, ""); break;
+	case SASS_ITEM_SCOREBOARD: put_register(o, "SB", v, item->nothing, ""); break;
 	case SASS_ITEM_HEX: put_hex(o, v); break;
-	case SASS_ITEM_SIGNED: put_signed(o, sass_sign_extend(v, item->width + item->shift)); break;
+	case SASS_ITEM_SIGNED: put_signed(o, sass_item_signed(item, v)); break;
 	case SASS_ITEM_DECIMAL: put_unsigned(o, v, 10); break;
-	case SASS_ITEM_TARGET: put_signed(o, sass_item_target(item, insn)); break;
-	case SASS_ITEM_ABSOLUTE: put_signed(o, sass_item_distance(item, w)); break;
+	case SASS_ITEM_TARGET: put_signed(o, sass_item_target(item, v, insn->address)); break;
 	case SASS_ITEM_SPECIAL: put_text(o, item->choice->texts[v]); break;
 	case SASS_ITEM_F32:
 	case SASS_ITEM_F64:
@@ -196,53 +195,56 @@ static void put_item(const struct sass_insn *insn, const struct sass_item *item,
 /* Says nothing: RZ, PT without a !, 0, no text. */
 static bool is_nothing(const struct sass_item *item, struct sass_word w)
 {
-	const uint64_t v = item->width || item->scattered ? sass_item_value(item, w) : 0;
+	const uint64_t v = sass_item_value(item, w);
 
 	if (item->is_kept)
 		return false;
-	switch (item->kind) {
-	case SASS_ITEM_REG: return v == 255;
-	case SASS_ITEM_UREG: return v == (item->width == 6 ? 63u : 255u);
-	case SASS_ITEM_PRED:
-	case SASS_ITEM_UPRED: return v == 7 && !sass_bit(w, item->marks.inverse);
-	case SASS_ITEM_CHOICE: return !item->choice->texts[v] || !*item->choice->texts[v];
-	case SASS_ITEM_HEX:
-	case SASS_ITEM_SIGNED:
-	case SASS_ITEM_DECIMAL: return v == (item->has_nothing ? item->nothing : 0u);
-	case SASS_ITEM_FLAG: return (v != 0) == item->when_clear;
-	case SASS_ITEM_ABSOLUTE: return sass_item_distance(item, w) == 0;
-	default: return false;
-	}
+	if (item->kind == SASS_ITEM_CHOICE)
+		return !item->choice->texts[v] || !*item->choice->texts[v];
+	return (int64_t)v == item->nothing && !sass_bit(w, item->marks.inverse);
 }
 
-/* The terms between [ and ], from item k on; gives the item of the ]. */
-static unsigned put_address(const struct sass_insn *insn, const struct sass_item *items, unsigned k,
-			    unsigned n, bool is_bank, struct out *o)
+static void put_items(const struct sass_insn *insn, const struct sass_item *from,
+		      const struct sass_item *end, struct out *o)
 {
-	const unsigned first = k;
-	bool any = false;
-	unsigned end = k, term = k;
+	for (; from < end; from++)
+		put_item(insn, from, o);
+}
 
-	while (end < n && items[end].kind != SASS_ITEM_CLOSE)
-		end++;
+/* The + or ] behind a term of an address. */
+static const struct sass_item *end_of(const struct sass_item *term)
+{
+	while (term->kind != SASS_ITEM_PLUS && term->kind != SASS_ITEM_CLOSE)
+		term++;
+	return term;
+}
+
+/*
+ * From [ to ], which it gives: the terms that say something, or the first. A number alone is written
+ * without a sign, but not in a constant bank.
+ */
+static const struct sass_item *put_address(const struct sass_insn *insn,
+					   const struct sass_item *open, struct out *o)
+{
+	const struct sass_item *term = open + 1, *end;
+	bool any = false;
+
 	put(o, "[", 1);
-	for (k = first; k <= end; k++) {
-		if (k < end && items[k].kind != SASS_ITEM_PLUS)
-			continue;
-		if (!is_nothing(&items[term], insn->word)) {
+	do {
+		end = end_of(term);
+		if (!is_nothing(term, insn->word)) {
 			if (any)
 				put(o, "+", 1);
-			if (!any && !is_bank && items[term].kind == SASS_ITEM_SIGNED)
-				put_hex(o, sass_item_value(&items[term], insn->word));
+			if (!any && open->kind == SASS_ITEM_OPEN && term->kind == SASS_ITEM_SIGNED)
+				put_hex(o, sass_item_value(term, insn->word));
 			else
-				for (unsigned i = term; i < k; i++)
-					put_item(insn, &items[i], o);
+				put_items(insn, term, end, o);
 			any = true;
 		}
-		term = k + 1;
-	}
-	for (unsigned i = first; !any && i < end && items[i].kind != SASS_ITEM_PLUS; i++)
-		put_item(insn, &items[i], o);
+		term = end + 1;
+	} while (end->kind != SASS_ITEM_CLOSE);
+	if (!any)
+		put_items(insn, open + 1, end_of(open + 1), o);
 	put(o, "]", 1);
 	return end;
 }
@@ -250,25 +252,24 @@ static unsigned put_address(const struct sass_insn *insn, const struct sass_item
 static void put_operand(const struct sass_table *t, const struct sass_insn *insn,
 			const struct sass_operand_row *r, struct out *o)
 {
-	const struct sass_item *items = &t->items[r->first];
-	bool is_bank = false;
+	const struct sass_item *item = &t->items[r->first], *end = item + r->n;
 
 	put_before(&r->marks, insn->word, o);
-	for (unsigned k = 0; k < r->n; k++) {
-		is_bank |= items[k].kind == SASS_ITEM_TEXT && items[k].text[0] == 'c';
-		if (items[k].kind == SASS_ITEM_OPEN)
-			k = put_address(insn, items, k + 1, r->n, is_bank, o);
+	for (; item < end; item++) {
+		if (item->kind == SASS_ITEM_OPEN || item->kind == SASS_ITEM_OPEN_BANK)
+			item = put_address(insn, item, o);
 		else
-			put_item(insn, &items[k], o);
+			put_item(insn, item, o);
 	}
 	put_behind(&r->marks, insn->word, o);
 }
 
 static void put_mnemonic(const struct sass_table *t, const struct sass_insn *insn, struct out *o)
 {
+	const struct sass_item *mods = &t->items[insn->row->mods_first];
+
 	put_text(o, insn->row->name);
-	for (unsigned i = 0; i < insn->row->mods_n; i++)
-		put_item(insn, &t->items[insn->row->mods_first + i], o);
+	put_items(insn, mods, mods + insn->row->mods_n, o);
 }
 
 static size_t finish(struct out *o)

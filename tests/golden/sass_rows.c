@@ -30,7 +30,7 @@ static uint64_t value_for(const struct sass_item *x, unsigned *next)
 	case SASS_ITEM_REG:
 	case SASS_ITEM_UREG: return *next += 4;
 	case SASS_ITEM_PRED:
-	case SASS_ITEM_UPRED: return x->is_complement ? 0 : 7;
+	case SASS_ITEM_UPRED: return 7u ^ x->flip;
 	case SASS_ITEM_CHOICE:
 		while (v + 1 < UINT64_C(1) << x->choice->width && !x->choice->texts[v])
 			v++;
@@ -51,10 +51,8 @@ static void fill(struct sass_word *w, const struct sass_item *x, unsigned *next)
 	if (!x->width || x->kind == SASS_ITEM_FLAG)
 		return;
 	v = value_for(x, next);
-	for (unsigned i = 0; i < x->scattered; i++)
-		put(w, x->at[i], 1, v >> (x->scattered - 1 - i));
-	if (!x->scattered)
-		put(w, x->at[0], x->width - x->low_width, v);
+	for (unsigned i = x->pieces_n; i-- > 0; v >>= x->pieces[i].width)
+		put(w, x->pieces[i].at, x->pieces[i].width, v);
 }
 
 /* Stall and barriers decide what is legal: without a barrier, and setting one. */
@@ -110,9 +108,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	mark_shown(sm, t, shown);
-	for (unsigned op = 0; op < 8192; op++)
-		for (unsigned i = 0; i < t->by_opcode[op][1]; i++, rows++) {
-			const unsigned row = t->order[t->by_opcode[op][0] + i];
+	for (unsigned op = 0; op < SASS_OPCODES; op++)
+		for (unsigned i = 0; i < t->by_opcode[op].n; i++, rows++) {
+			const unsigned row = t->by_opcode[op].first + i;
 
 			without += !shown[row];
 			for (unsigned k = 0; !shown[row] && k < 4; k++) {
