@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
+#include "sass_read.h"
 #include "sass_text.h"
 
 static const int architectures[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
@@ -52,6 +54,126 @@ static void tables_load(void **state)
 		assert_true(sass_has(architectures[i]));
 	assert_false(sass_has(61));
 	assert_false(sass_has(0));
+}
+
+/* Reads one row for an architecture; what is wrong with it, "" = nothing. */
+static const char *why_wrong(struct sass_reader *r, int sm, const struct sass_source *row)
+{
+	static const struct sass_choice specials = {"special", 8, NULL};
+	static struct err e;
+
+	e.text[0] = '\0';
+	*r = (struct sass_reader){.sm = sm, .texts = arena_new(), .specials = &specials, .e = &e};
+	if (sass_read_row(r, row) != !e.text[0])
+		fail_msg("%s %s: %s", row->opcode, row->operands, e.text);
+	return e.text;
+}
+
+static void forget(struct sass_reader *r)
+{
+	vec_fini(&r->rows);
+	vec_fini(&r->items);
+	vec_fini(&r->operands);
+	arena_free(r->texts);
+}
+
+/* The example that explains the language in tables/sass.def. */
+static void a_row_is_read(void **state)
+{
+	const struct sass_source row = {80,
+					121,
+					7,
+					"x.def",
+					"029/17",
+					"76=0",
+					"DADD .FTZ@80 rnd@78",
+					">R@16#2 R@24-72|73*122#2 dC#2 P@87!90?"};
+	const struct sass_item *items;
+	struct sass_reader r;
+
+	(void)state;
+	assert_string_equal(why_wrong(&r, 90, &row), "");
+	assert_int_equal(r.rows.n, 2); /* one for each form */
+	assert_int_equal(r.rows.at[0].value.lo, 0x229);
+	assert_int_equal(r.rows.at[1].value.lo, 0xe29);
+	assert_int_equal(r.rows.at[1].value.hi, 1u << 27); /* bit 91 */
+	assert_int_equal(r.rows.at[0].mask.hi, 1u << 27 | 1u << 12);
+	assert_string_equal(r.rows.at[0].name, "DADD");
+	assert_int_equal(r.rows.at[0].mods_n, 2);
+	assert_int_equal(r.rows.at[0].operands_n, 4);
+	assert_true(r.operands.at[0].is_dest);
+	assert_true(r.operands.at[3].is_optional);
+	items = &r.items.at[r.operands.at[1].first];
+	assert_int_equal(items->kind, SASS_ITEM_REG);
+	assert_int_equal(items->regs, 2);
+	assert_int_equal(items->pieces[0].at, 24);
+	assert_int_equal(items->marks.minus, 72);
+	assert_int_equal(items->marks.bars, 73);
+	assert_int_equal(items->marks.reuse, 122);
+	items = &r.items.at[r.operands.at[2].first];
+	assert_int_equal(items->kind, SASS_ITEM_REG);
+	assert_int_equal(items->pieces[0].at, 64);
+	items = &r.items.at[r.operands.at[6].first];
+	assert_int_equal(items->kind, SASS_ITEM_UREG);
+	assert_int_equal(items->pieces[0].at, 32);
+	assert_int_equal(r.rows.at[0].claimed.lo, 0xffffffff);
+	forget(&r);
+}
+
+/* The reason names the row, and begins with `why`. */
+static void wrong_rows(void **state)
+{
+	static const struct {
+		const char *opcode, *when, *name, *operands, *why;
+	} cases[] = {
+		{"029", "", "N", "", "which opcode: 029"},
+		{"=1029", "", "N", "", "which opcode: =1029"},
+		{"=029,", "", "N", "", "which opcode: =029,"},
+		{"029/19", "", "N", "", "which form: 9"},
+		{"=029", "72-73", "N", "", "which condition: 72-73"},
+		{"=029", "73-72=1", "N", "", "which condition: 73-72=1"},
+		{"=029", "128=1", "N", "", "which condition: 128=1"},
+		{"=029", "72=x", "N", "", "which value: 72=x"},
+		{"=029", "1!=0 2!=0 3!=0 4!=0 5!=0", "N", "", "too many conditions: 5!=0"},
+		{"=029", "", "", "", "no name: "},
+		{"=029", "", "N #84-", "", "which bits: #84-"},
+		{"=029", "", "N rnd@78?", "", "what is this: ?"},
+		{"=029", "", "N nothing@78", "", "no such kind or choice: nothing@78"},
+		{"=029", "", "N $nothing", "", "no such words: nothing"},
+		{"=029", "", "N rnd@78:3", "", "not as many bits as the choice has: rnd@78:3"},
+		{"=029", "", "N", "R@", "where is it: "},
+		{"=029", "", "N", "R@124", "no such bits: R@124"},
+		{"=029", "", "N", "x@40:", "how wide is it: 40:"},
+		{"=029", "", "N", "x@40:8<2", "how much is it shifted: 40:8<2"},
+		{"=029", "", "N", "x@1,2,3,4,5,6,7,8,9", "where is it: 1,2,3,4,5,6,7,8,9"},
+		{"=029", "", "N", "R@16^2", "what is this: ^2"},
+		{"=029", "", "N", "R@16-", "what is this: -"},
+		{"=029", "", "N", "R@16#nothing@3", "how many registers: nothing@3"},
+		{"=029", "", "N", "fB", "no such operand in this form: fB"},
+		{"029/4", "", "N", "'PR", "no end of: PR"},
+		{"=029", "", "N", "[{R@24]", "no end of: {R@24]"},
+		{"=029", "", "N", "[{R@24}", "no end of the address: "},
+		{"=029", "", "N", "[[{R@24}]]", "brackets within brackets: [{R@24}]]"},
+		{"=029", "", "N", "{R@24}]", "brackets within brackets: ]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct sass_source row = {70,
+						121,
+						7,
+						"x.def",
+						cases[i].opcode,
+						cases[i].when,
+						cases[i].name,
+						cases[i].operands};
+		struct sass_reader r;
+		char want[256];
+
+		snprintf(want, sizeof(want), "x.def:7: %s of sm_90: %s", row.name, cases[i].why);
+		assert_string_equal(why_wrong(&r, 90, &row), want);
+		forget(&r);
+	}
 }
 
 static void text_is(int sm, struct sass_word w, uint64_t address, const char *text)
@@ -160,7 +282,8 @@ static void any_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_load),   cmocka_unit_test(as_the_oracle_says),
+		cmocka_unit_test(tables_load),   cmocka_unit_test(a_row_is_read),
+		cmocka_unit_test(wrong_rows),    cmocka_unit_test(as_the_oracle_says),
 		cmocka_unit_test(control_codes), cmocka_unit_test(unclaimed_bits),
 		cmocka_unit_test(any_word),
 	};
