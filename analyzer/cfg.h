@@ -19,23 +19,25 @@ struct arena;
 
 #define CFG_NONE UINT32_MAX
 
-enum cfg_flow { /* what an instruction does to the order of execution */
-		CFG_NEXT,
-		CFG_BRANCH,   /* to its target */
-		CFG_INDIRECT, /* to one of a list, or nobody knows where */
-		CFG_CALL,     /* and comes back */
-		CFG_RETURN,
-		CFG_EXIT,
+/* What an instruction does to the order of execution, where its guard lets it. */
+enum cfg_flow {
+	CFG_NEXT,
+	CFG_BRANCH,   /* to its target */
+	CFG_INDIRECT, /* to one of a list, or nobody knows where */
+	CFG_CALL,     /* and comes back */
+	CFG_RETURN,
+	CFG_EXIT,
 };
 
 struct cfg_block {
 	uint32_t first, end; /* instructions [first, end) */
-	uint32_t successors, successors_n, predecessors, predecessors_n; /* in cfg.edges */
+	/* Blocks, in cfg.edges from here on. Successors: the branch's targets, then the next block. */
+	uint32_t successors, successors_n, predecessors, predecessors_n;
 	uint32_t idom; /* immediate dominator; CFG_NONE of an entry and of what is not reachable */
-	uint32_t tree_first,
-		tree_last; /* numbers in the tree of dominators: its own, its last descendant's */
-	uint32_t loop;     /* innermost, CFG_NONE = none */
-	bool is_entry;     /* the function's own, or the target of a call within */
+	/* Numbers in the tree of dominators: its own, its last descendant's; for cfg_dominates. */
+	uint32_t tree_first, tree_last;
+	uint32_t loop; /* innermost, CFG_NONE = none */
+	bool is_entry; /* the function's own, or the target of a call within */
 	bool is_reachable;
 };
 
@@ -50,14 +52,14 @@ struct cfg_loop {
 
 struct cfg_call {
 	uint32_t insn;
-	int64_t target; /* offset, -1 = not known */
+	int64_t target; /* offset from this function's start, perhaps in another one; -1 = not known */
 };
 
 struct cfg {
 	int sm;
-	const struct sass_insn *insns;
+	const struct sass_insn *insns; /* instruction i at offset i * SASS_BYTES */
 	uint32_t insns_n, undecoded;
-	struct cfg_block *blocks;
+	struct cfg_block *blocks; /* in the order of the code; the first is the function's entry */
 	uint32_t blocks_n;
 	uint32_t *edges;
 	struct cfg_loop *loops; /* by header, outer before inner */
@@ -70,19 +72,25 @@ struct cfg {
 };
 
 /*
- * Decodes `code` and finds its flow; `branches` are the indirect ones as the cubin lists them. Bytes
- * behind the last whole instruction are an error; instructions that are not decoded go on to the next
- * one, and are counted.
+ * Decodes `code`, one function of architecture sm (90 = sm_90), and finds its flow; `branches` are the
+ * indirect ones as the cubin lists them. Instructions that are not decoded go on to the next one, and are
+ * counted. 0, or -1 with ERR_VERSION (architecture), ERR_TRUNCATED (bytes behind the last whole
+ * instruction), ERR_LIMIT or ERR_MEMORY.
  */
 int cfg_build(struct cfg *g, struct arena *arena, int sm, struct buf code,
 	      const struct cubin_branch *branches, size_t branches_n, struct err *e);
 
+/* By the operation alone; CFG_NEXT also when the opcode is not known. */
 enum cfg_flow cfg_flow(const struct sass_insn *insn);
 
-/* The instruction may also not do what it does: a guard, or another condition. */
+/*
+ * A branch, call, return or exit that may also go on to the next instruction: by its guard, the predicate
+ * among its operands or a mask of lanes. Of other instructions true whenever a predicate other than PT has
+ * part in them, written ones too.
+ */
 bool cfg_is_conditional(const struct sass_insn *insn);
 
-/* Where a branch or call leads, -1 = it does not say. */
+/* Byte offset where a branch or call leads, -1 = it does not say, or says an address (JMP, CALL.ABS). */
 int64_t cfg_target(const struct sass_insn *insn);
 
 /* Whether block a dominates block b, both reachable. */

@@ -1,6 +1,7 @@
 /*
  * dataflow.h - which registers an instruction reads and writes, where a value comes from, and what is
- * live. Register counts are those of the rows of tables/sass.def (#2, #4).
+ * live. Register counts are those of the rows of tables/sass.def (#2, #4). Registers only: memory, barriers
+ * and PR (P2R, R2P) are not followed.
  */
 #ifndef KBN_DATAFLOW_H
 #define KBN_DATAFLOW_H
@@ -11,7 +12,7 @@
 #include "cfg.h"
 #include "sass.h"
 
-/* Bit n = register n. RZ, URZ, PT and UPT are in no set. */
+/* Bit n = register n, 64 in each word. RZ, URZ, PT and UPT are in no set. */
 struct regset {
 	uint64_t r[4], ur[4];
 	uint8_t p, up;
@@ -22,10 +23,13 @@ struct effects {
 	bool is_certain; /* false: not decoded, so it may read and write anything */
 };
 
-/* A write under a guard also reads nothing more: what it leaves is in `cfg_is_conditional`. */
+/*
+ * What an instruction reads, its guard included, and what it writes where the guard lets it: whether an
+ * old value can outlive the write says cfg_is_conditional(). Terms of an address are reads.
+ */
 void dataflow_effects(const struct sass_insn *insn, struct effects *out);
 
-bool regset_meets(const struct regset *a, const struct regset *b);
+bool regset_meets(const struct regset *a, const struct regset *b); /* share a register */
 void regset_add(struct regset *a, const struct regset *b);
 void regset_remove(struct regset *a, const struct regset *b);
 unsigned regset_registers(const struct regset *s); /* how many R */
@@ -40,8 +44,9 @@ const struct regset *dataflow_live(const struct cfg *g, struct arena *arena);
 #define DATAFLOW_DEFS 64u
 
 /*
- * The instructions whose write of one of `what` may be the value that instruction `at` finds; entry of
- * the function = CFG_NONE. Their number, DATAFLOW_DEFS + 1 when there are more than fit.
+ * The instructions whose write of one of `what` may be the value that instruction `at` finds, in no
+ * order; one that is not decoded is among them. Entry of the function = CFG_NONE. Their number,
+ * DATAFLOW_DEFS + 1 when there are more than fit; 0 also when memory has run out or `at` is no instruction.
  */
 unsigned dataflow_defs(const struct cfg *g, struct arena *arena, uint32_t at,
 		       const struct regset *what, uint32_t out[DATAFLOW_DEFS]);

@@ -1,8 +1,10 @@
 /*
  * sass.h - one machine instruction: 128 bits to a structure. Table-driven (tables/sass.def): what no
- * row explains is not decoded, and says so. Text is made by sass_text.h.
+ * row explains is not decoded, and says so. Text is made by sass_text.h, and so are the modifiers (.WIDE,
+ * .U32, .EX), which the structure does not hold.
  *
- * Covers sm_70 to sm_121; the control code has the same place in all of them.
+ * Covers sm_70 to sm_121; the control code has the same place in all of them. What is known was learnt
+ * from the texts of NVIDIA's disassembler (tests/golden/README.md); no document of NVIDIA states it.
  */
 #ifndef KBN_SASS_H
 #define KBN_SASS_H
@@ -24,45 +26,51 @@ struct sass_word {
 	uint64_t lo, hi; /* bits 0-63 and 64-127 of the little-endian instruction */
 };
 
-/* Bits 105-121, and the reuse flags. */
+/* Bits 105-121, and the reuse flags. Barriers are the warp's six scoreboards. */
 struct sass_control {
-	uint8_t stall; /* cycles until the next instruction, 0-15 */
+	uint8_t stall; /* cycles until the next instruction of the warp may issue, 0-15 */
 	bool yield;    /* the scheduler may switch to another warp (the bit is clear) */
-	uint8_t write_barrier, read_barrier; /* 0-5, 7 = none */
-	uint8_t wait;                        /* mask of the barriers waited for */
-	uint8_t reuse;                       /* mask of bits 122-124 */
+	uint8_t write_barrier, read_barrier; /* in use until written, until read: 0-5, 7 = none */
+	uint8_t wait;                        /* bit n: waits until barrier n is not in use */
+	uint8_t reuse;                       /* bit n: source n stays in the cache of operands */
 };
 
+/* Of the first six kinds `reg` counts and `value` is the same number, of the others `value` alone. */
 enum sass_operand_kind {
-	SASS_REG,     /* R0-R254, 255 = RZ */
-	SASS_UREG,    /* UR; SASS_RZ = URZ on every architecture */
-	SASS_PRED,    /* P0-P6, 7 = PT */
-	SASS_UPRED,   /* UP0-UP6, 7 = UPT */
-	SASS_BARRIER, /* convergence barrier B0-B15 */
-	SASS_SCOREBOARD,
-	SASS_IMMEDIATE, /* value: sign-extended where the text shows a sign */
-	SASS_FLOAT,     /* value: the bits as they stand in the instruction */
-	SASS_TARGET,    /* value: byte offset in the function */
-	SASS_SPECIAL,   /* value: index of a special register */
-	SASS_CHOICE, /* a word of the text, as the operation of a cache control; value: its number */
+	SASS_REG,        /* R0-R254, SASS_RZ = RZ */
+	SASS_UREG,       /* UR; SASS_RZ = URZ on every architecture */
+	SASS_PRED,       /* P0-P6, SASS_PT = PT */
+	SASS_UPRED,      /* UP0-UP6, SASS_PT = UPT */
+	SASS_BARRIER,    /* convergence barrier B0-B15 */
+	SASS_SCOREBOARD, /* SB0-SB5 of the control code, as DEPBAR names them */
+	SASS_IMMEDIATE,  /* sign-extended where the text shows a sign; offsets are bytes */
+	SASS_FLOAT,      /* as encoded: float, upper half of a double, halves, by the operation */
+	SASS_TARGET,     /* of a branch: byte offset in the function */
+	SASS_SPECIAL,    /* index of a special register (tables/sass_special.def) */
+	SASS_CHOICE,     /* a word of the text, as the dimensions of a texture: its number */
 };
 
+/* IN_ADDRESS: [R4+0x10], and a descriptor in front; IN_BANK: c[bank][terms of the offset]. Both are read. */
 enum {
-	SASS_NEG = 1u,
-	SASS_ABS = 2u,
-	SASS_NOT = 4u, /* ! of a predicate, ~ of a register */
-	SASS_REUSE = 8u,
-	SASS_DEST = 16u,       /* written */
-	SASS_IN_ADDRESS = 32u, /* a term within brackets */
-	SASS_IN_BANK =
-		64u, /* names or indexes a constant bank: bank first, then terms of the offset */
+	SASS_NEG = 1u,   /* -x */
+	SASS_ABS = 2u,   /* |x|; with SASS_NEG -|x| */
+	SASS_NOT = 4u,   /* !x of a predicate, ~x of a register */
+	SASS_REUSE = 8u, /* x.reuse */
+	SASS_DEST = 16u, /* written */
+	SASS_IN_ADDRESS = 32u,
+	SASS_IN_BANK = 64u,
 };
 
+/*
+ * Operands are in the order of the text, also those that it leaves out as they say nothing (RZ, PT, 0).
+ * An operand of several items, [R4.64+UR6+0x10] or c[0x0][0x210], is as many of these with one index.
+ * Not here: a scale (.X4) or a lane (.H0_H0) behind a register, and PR, all predicates at once (P2R, R2P).
+ */
 struct sass_operand {
 	uint8_t kind;  /* enum sass_operand_kind */
 	uint8_t flags; /* SASS_NEG and so on */
-	uint8_t index; /* position in the text, from 0: terms of one address share it */
-	uint8_t regs;  /* registers from reg on, 1 where the row says nothing */
+	uint8_t index; /* of the operand, from 0; terms of one address share it */
+	uint8_t regs;  /* so many registers from reg on: 2 of a 64-bit value, also when reg is RZ */
 	uint16_t reg;
 	int64_t value;
 };
@@ -72,8 +80,8 @@ struct sass_insn {
 	const struct sass_row *row; /* NULL = the opcode is not known */
 	struct sass_word unclaimed; /* bits set that the row does not explain: not decoded */
 	bool is_decoded;
-	uint8_t guard; /* predicate 0-7, 7 = always */
-	bool guard_not;
+	uint8_t guard;      /* @P0: done only where the predicate is true; SASS_PT = always */
+	bool guard_not;     /* @!P0; with SASS_PT never */
 	bool guard_uniform; /* UP, not P */
 	uint8_t operands_n;
 	uint64_t address; /* byte offset in the function, as given */
@@ -81,18 +89,25 @@ struct sass_insn {
 	struct sass_operand operands[SASS_OPERANDS];
 };
 
-/* sm: 70 to 121. False when that architecture has no table. Decoders are made once per architecture. */
+/*
+ * Whether instructions of an architecture (90 = sm_90) can be read. Its table is made at the first
+ * question and kept, here and in sass_decode: not from two threads at once.
+ */
 bool sass_has(int sm);
 
-/* Always fills *insn, with is_decoded false when a bit is set that no row explains. True: decoded. */
+/*
+ * Fills *insn in any case; address: byte offset in the function. False, and is_decoded false: the
+ * architecture or the opcode is not known (row is NULL), a bit is set that the row does not explain
+ * (unclaimed) or a field has a value without a name; operands are what could be read.
+ */
 bool sass_decode(int sm, struct sass_word word, uint64_t address, struct sass_insn *insn);
 
 static inline struct sass_control sass_control(struct sass_word w);
 
-/* Base mnemonic ("LDG") of a decoded instruction, "" when the opcode is not known. Static. */
+/* Base mnemonic ("LDG" of LDG.E.64), "" when the opcode is not known. Lives as long as the program. */
 const char *sass_op(const struct sass_insn *insn);
 
-/* The instruction at a byte address of code. */
+/* The 16 bytes at `code` as an instruction. */
 static inline struct sass_word sass_load(const uint8_t *code)
 {
 	struct sass_word w = {0, 0};
@@ -104,7 +119,7 @@ static inline struct sass_word sass_load(const uint8_t *code)
 	return w;
 }
 
-/* `width` bits (1-64) of the word from bit `at` on. */
+/* `width` bits (0-64) of the word from bit `at` (0-127) on, none beyond bit 127. */
 static inline uint64_t sass_bits(struct sass_word w, unsigned at, unsigned width)
 {
 	uint64_t v;

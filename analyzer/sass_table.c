@@ -148,7 +148,17 @@ static bool read_rows(struct sass_table *t, struct err *e)
 	vec_fini(&r.rows);
 	t->items = r.items.at;
 	t->operands = r.operands.at;
+	t->texts = r.texts;
 	return good;
+}
+
+static void table_free(struct sass_table *t)
+{
+	free(t->rows);
+	free(t->items);
+	free(t->operands);
+	arena_free(t->texts);
+	free(t);
 }
 
 const struct sass_table *sass_table(int sm)
@@ -170,6 +180,7 @@ const struct sass_table *sass_table(int sm)
 	if (!read_rows(t, &e)) {
 		fprintf(stderr, "%s\n", e.text);
 		is_wrong[sm] = true;
+		table_free(t);
 		return NULL;
 	}
 	made[sm] = t;
