@@ -6,39 +6,18 @@
 #include <lz4.h>
 #include <zstd.h>
 
-#include "kbn_test.h"
+#define MADE_BYTES (1 << 16)
+#include "made.h"
 
-struct made {
-	uint8_t bytes[1 << 16];
-	size_t n;
-	size_t container; /* offset of the current container */
-};
-
-static void put(struct made *m, size_t at, const void *data, size_t bytes)
-{
-	assert_true(at + bytes <= sizeof(m->bytes));
-	memcpy(m->bytes + at, data, bytes);
-	if (at + bytes > m->n)
-		m->n = at + bytes;
-}
-
-static void put32(struct made *m, size_t at, uint32_t v)
-{
-	put(m, at, &v, 4);
-}
-
-static void put64(struct made *m, size_t at, uint64_t v)
-{
-	put(m, at, &v, 8);
-}
+static size_t container; /* offset of the current one */
 
 static void begin(struct made *m)
 {
-	m->n = (m->n + 7) / 8 * 8;
-	m->container = m->n;
-	put32(m, m->n, FATBIN_MAGIC);
-	put32(m, m->n, 1 | 16 << 16);
-	put64(m, m->n, 0);
+	align(m, 8);
+	container = m->n;
+	put_number(m, FATBIN_MAGIC, 4);
+	put_number(m, 1 | 16 << 16, 4);
+	put_number(m, 0, 8);
 }
 
 /* One entry; returns its offset. `flags` chooses how the payload is packed. */
@@ -55,21 +34,21 @@ static size_t add(struct made *m, uint16_t kind, uint32_t sm, uint64_t flags, co
 		packed = ZSTD_compress(payload, sizeof(payload), data, bytes, 3);
 	else
 		memcpy(payload, data, bytes);
-	put32(m, at, kind | 0x0101 << 16);
-	put32(m, at + 4, 72); /* header with 8 bytes of options */
-	put64(m, at + 8, (packed + 7) / 8 * 8);
-	put32(m, at + 16, flags & 0xa000 ? (uint32_t)packed : 0);
-	put32(m, at + 20, 64);
-	put32(m, at + 24, 8 << 16 | 3);
-	put32(m, at + 28, sm);
-	put64(m, at + 32, 0);
-	put64(m, at + 40, flags);
-	put64(m, at + 48, 0);
-	put64(m, at + 56, flags & 0xa000 ? bytes : 0);
-	put64(m, at + 64, 0x1122334455667788);
-	put(m, at + 72, payload, packed);
-	m->n = (m->n + 7) / 8 * 8;
-	put64(m, m->container + 8, m->n - m->container - 16);
+	put_number(m, kind | 0x0101 << 16, 4);
+	put_number(m, 72, 4); /* header with 8 bytes of options */
+	put_number(m, (packed + 7) / 8 * 8, 8);
+	put_number(m, flags & 0xa000 ? (uint32_t)packed : 0, 4);
+	put_number(m, 64, 4);
+	put_number(m, 8 << 16 | 3, 4);
+	put_number(m, sm, 4);
+	put_number(m, 0, 8);
+	put_number(m, flags, 8);
+	put_number(m, 0, 8);
+	put_number(m, flags & 0xa000 ? bytes : 0, 8);
+	put_number(m, 0x1122334455667788, 8);
+	put(m, payload, packed);
+	align(m, 8);
+	set(m, container + 8, m->n - container - 16, 8);
 	return at;
 }
 
@@ -109,8 +88,8 @@ static void test_walk(void **state)
 	at[0] = add(&m, FATBIN_CUBIN, 80, 0x11, text, 1001);
 	at[1] = add(&m, FATBIN_CUBIN, 90, 0x100011, text, 0);
 	at[2] = add(&m, FATBIN_PTX, 90, 0x8011, text, 5000);
-	put64(&m, m.n, 0); /* filling between containers */
-	put64(&m, m.n, 0);
+	put_number(&m, 0, 8); /* filling between containers */
+	put_number(&m, 0, 8);
 	begin(&m);
 	at[3] = add(&m, FATBIN_PTX, 75, 0x2013, text, 4000);
 	at[4] = add(&m, 77, 103, 0x200011, text, 16);
@@ -163,14 +142,14 @@ static void test_unpack(void **state)
 		assert_int_equal(e.code, ERR_LIMIT);
 		assert_int_equal(budget, 4999);
 		for (uint64_t claim = 4998; claim <= 5002; claim += 4) {
-			put64(&m, at + 56, claim); /* another size than the payload has */
+			set(&m, at + 56, claim, 8); /* another size than the payload has */
 			budget = 1 << 20;
 			assert_int_equal(fatbin_open(&f, buf_of(m.bytes, m.n), &e), 0);
 			assert_int_equal(fatbin_next(&f, &entry, &e), 1);
 			assert_int_equal(fatbin_unpack(&entry, &budget, &out, &n, &e), -1);
 			assert_int_equal(e.code, ERR_CORRUPT);
 		}
-		put64(&m, at + 56, UINT64_MAX);
+		set(&m, at + 56, UINT64_MAX, 8);
 		budget = UINT64_MAX;
 		assert_int_equal(fatbin_open(&f, buf_of(m.bytes, m.n), &e), 0);
 		assert_int_equal(fatbin_next(&f, &entry, &e), 1);
@@ -183,9 +162,9 @@ static void test_unpack(void **state)
 		m.n = 0;
 		begin(&m);
 		at = add(&m, FATBIN_LTO, 90, 0x11, "opaque bytes", 12);
-		put64(&m, at + 40, zstd ? 0x18011 : 0x12011);
-		put32(&m, at + 16, 12);
-		put64(&m, at + 56, 4000);
+		set(&m, at + 40, zstd ? 0x18011 : 0x12011, 8);
+		set(&m, at + 16, 12, 4);
+		set(&m, at + 56, 4000, 8);
 		assert_int_equal(fatbin_open(&f, buf_of(m.bytes, m.n), &e), 0);
 		assert_int_equal(fatbin_next(&f, &entry, &e), 1);
 		assert_unpacks(&entry, "opaque bytes", 12);
@@ -287,7 +266,7 @@ static void test_damage(void **state)
 		add(&m, FATBIN_CUBIN, 80, 0x11, "payload", 7);
 		begin(&m);
 		add(&m, FATBIN_CUBIN, 90, 0x11, "payload", 7);
-		put32(&m, cases[i].at, cases[i].value);
+		set(&m, cases[i].at, cases[i].value, 4);
 
 		struct tail_copy t = tail_copy(m.bytes, m.n);
 

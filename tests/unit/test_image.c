@@ -3,7 +3,8 @@
  * test_image.c - reading code images in place, and what of them is kept. Every image ends right
  * before an unreadable page: one byte read too far is a crash.
  */
-#include "kbn_test.h"
+#define MADE_BYTES 16384
+#include "made.h"
 
 #include "filer.h"
 #include "image.h"
@@ -15,18 +16,6 @@
 #include "writer.h"
 
 /* --------------------------------------------------------------------------------- builders */
-
-struct made {
-	uint8_t bytes[16384];
-	size_t n;
-};
-
-static void put(struct made *m, const void *data, size_t n)
-{
-	assert_true(m->n + n <= sizeof(m->bytes));
-	memcpy(m->bytes + m->n, data, n);
-	m->n += n;
-}
 
 static void container_begin(struct made *m)
 {
@@ -55,11 +44,6 @@ static size_t entry(struct made *m, unsigned kind, uint32_t sm, uint64_t flags, 
 	total = m->n - CONTAINER_HEADER;
 	memcpy(m->bytes + 8, &total, 8);
 	return at;
-}
-
-static void set(struct made *m, size_t at, uint64_t value, size_t bytes)
-{
-	memcpy(m->bytes + at, &value, bytes);
 }
 
 /* Places in an ELF file: header, one program header, three section headers, code. */

@@ -8,40 +8,10 @@
 #include <zstd.h>
 
 #include "cubin.h"
-#include "kbn_test.h"
+#define MADE_BYTES (1 << 18)
+#include "made.h"
 
 #define CUBIN "tests/golden/cubin/uncoalesced_bad.sm_90.cubin"
-
-struct made {
-	uint8_t *bytes;
-	size_t n, room;
-};
-
-static void put(struct made *m, const void *data, size_t bytes)
-{
-	while (m->n + bytes > m->room)
-		m->bytes = realloc(m->bytes, m->room = 2 * m->room + 65536);
-	if (data)
-		memcpy(m->bytes + m->n, data, bytes);
-	else
-		memset(m->bytes + m->n, 0, bytes);
-	m->n += bytes;
-}
-
-static void put_number(struct made *m, uint64_t v, size_t bytes)
-{
-	put(m, &v, bytes);
-}
-
-static void align(struct made *m, size_t to)
-{
-	put(m, NULL, (to - m->n % to) % to);
-}
-
-static void poke(struct made *m, size_t at, uint64_t v, size_t bytes)
-{
-	memcpy(m->bytes + at, &v, bytes);
-}
 
 /* A container with one entry; `flags` as in the format, 0x8000 packs with zstd. */
 static void put_container(struct made *m, uint16_t kind, uint32_t sm, uint64_t flags,
@@ -86,7 +56,7 @@ static void put_sections(struct made *m, size_t start, const struct section *s, 
 	put(m, text, used);
 	align(m, 8);
 	table = m->n - start;
-	poke(m, start + 40, table, 8);
+	set(m, start + 40, table, 8);
 	put(m, NULL, 64);
 	for (size_t i = 0; i <= n; i++) {
 		bool is_names = i == n;
@@ -98,7 +68,7 @@ static void put_sections(struct made *m, size_t start, const struct section *s, 
 		put_number(m, is_names ? used : s[i].bytes, 8);
 		put(m, NULL, 24);
 	}
-	poke(m, start + 58, 64 | (n + 2) << 16 | (n + 1) << 32, 6);
+	set(m, start + 58, 64 | (n + 2) << 16 | (n + 1) << 32, 6);
 }
 
 static void put_host_header(struct made *m)
@@ -231,7 +201,6 @@ static void test_kinds(void **state)
 	m.n = 0;
 	put_host_header(&m); /* no code, no sections */
 	check_list(&m, "");
-	free(m.bytes);
 }
 
 /* The targets that only the notes of a cubin tell apart. */
@@ -323,8 +292,6 @@ static void test_library(void **state)
 	list(&f, text, &offset);
 	assert_string_equal(text, "");
 	image_file_close(&f);
-	free(m.bytes);
-	free(host.bytes);
 }
 
 /* Cut anywhere: each kind of file gives an error with an offset in it, and what is whole before. */
@@ -360,7 +327,6 @@ static void test_cut(void **state)
 		tail_free(&t);
 	}
 	assert_int_equal(images, 5);
-	free(m.bytes);
 }
 
 static void test_cut_cubin(void **state)
@@ -417,22 +383,18 @@ static void test_damage(void **state)
 	put_host(&m);
 	memcpy(&table, m.bytes + 40, 8);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint8_t *copy = malloc(m.n);
-		struct made damaged = {copy, m.n, m.n};
+		struct made damaged = m;
 		size_t at = table + 64 * 2;
 
-		memcpy(copy, m.bytes, m.n);
 		if (cases[i].section < 0) {
 			uint64_t section;
 
 			memcpy(&section, m.bytes + at + 24, 8);
 			at = section;
 		}
-		poke(&damaged, at + cases[i].at, cases[i].value, cases[i].bytes);
+		set(&damaged, at + cases[i].at, cases[i].value, cases[i].bytes);
 		check_list(&damaged, cases[i].images);
-		free(copy);
 	}
-	free(m.bytes);
 }
 
 static void test_refused(void **state)
@@ -474,7 +436,7 @@ static void test_fail(void **state)
 	put(&m, "!<arch>\n", 8);
 	put_member(&m, "one.fatbin/", 80 + (cubin_bytes + 7) / 8 * 8);
 	put_container(&m, FATBIN_CUBIN, 90, 0, cubin, cubin_bytes);
-	poke(&m, 8 + 60 + 80 + 18, 62, 2); /* machine of the cubin */
+	set(&m, 8 + 60 + 80 + 18, 62, 2); /* machine of the cubin */
 	assert_int_equal(image_file_of(&f, buf_of(m.bytes, m.n), "given.a", &e), 0);
 	assert_int_equal(image_file_next(&f, &image, &e), 1);
 	assert_int_equal(image.offset, 8 + 60 + 16);
@@ -485,7 +447,6 @@ static void test_fail(void **state)
 	assert_int_equal(e.code, ERR_FORMAT);
 	assert_int_equal(e.offset, 18);
 	image_file_close(&f);
-	free(m.bytes);
 }
 
 int main(void)

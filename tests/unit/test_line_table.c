@@ -4,7 +4,8 @@
  */
 #include "line_table.h"
 
-#include "kbn_test.h"
+#define MADE_BYTES 8192
+#include "made.h"
 
 #define GOLDEN "tests/golden/lines/"
 
@@ -120,23 +121,6 @@ static void test_golden(void **state)
 }
 
 /* ---- cubins made here: one function, one symbol, one relocation */
-
-struct made {
-	uint8_t bytes[8192];
-	size_t n;
-};
-
-static void put(struct made *m, const void *data, size_t bytes)
-{
-	assert_true(m->n + bytes <= sizeof(m->bytes));
-	memcpy(m->bytes + m->n, data, bytes);
-	m->n += bytes;
-}
-
-static void put_number(struct made *m, uint64_t v, size_t bytes)
-{
-	put(m, &v, bytes);
-}
 
 #define PUT(m, ...) put(m, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
