@@ -93,6 +93,10 @@ void sass_add_text(struct sass_reader *r, const char *text, size_t n)
 
 static void add_piece(struct sass_reader *r, struct sass_item *item, unsigned at, unsigned width)
 {
+	if (item->pieces_n == SASS_PIECES) {
+		sass_fail(r, "too many pieces", r->source->operands);
+		return;
+	}
 	item->pieces[item->pieces_n++] = (struct sass_piece){(uint8_t)at, (uint8_t)width};
 	item->width = (uint8_t)(item->width + width);
 	sass_claim(r, at, width);
@@ -107,7 +111,7 @@ static void read_place(struct sass_reader *r, struct sass_cursor *c, struct sass
 	bool more;
 
 	do {
-		if (!sass_number(c, 10, &at) || item->pieces_n == SASS_PIECES) {
+		if (!sass_number(c, 10, &at)) {
 			sass_fail(r, "where is it", from);
 			return;
 		}
@@ -118,7 +122,7 @@ static void read_place(struct sass_reader *r, struct sass_cursor *c, struct sass
 		if (!n)
 			n = more || item->pieces_n ? 1 : width;
 		add_piece(r, item, at, n);
-	} while (more);
+	} while (more && !r->failed);
 	if (sass_take(c, '<')) {
 		if (!sass_take(c, '<') || !sass_number(c, 10, &n))
 			sass_fail(r, "how much is it shifted", from);
@@ -142,7 +146,9 @@ static void read_kind(struct sass_reader *r, struct sass_cursor *c, struct sass_
 	}
 	if (k->kind == SASS_ITEM_SPECIAL)
 		item->choice = r->specials;
-	if (k->nothing != NEVER)
+	if (k->nothing == IF_ONES && item->width > 8)
+		sass_fail(r, "no register is so wide", r->source->operands);
+	else if (k->nothing != NEVER)
 		item->nothing = k->nothing == IF_ZERO ? 0 : (int16_t)((1u << item->width) - 1);
 }
 

@@ -73,7 +73,6 @@ void sass_apply_suffixes(struct sass_reader *r, const struct sass_suffixes *x);
 
 /* The row explains these bits. */
 void sass_claim(struct sass_reader *r, unsigned at, unsigned width);
-void sass_set_bits(struct sass_word *w, unsigned at, unsigned width, uint64_t value);
 
 /* Keeps the first reason; `where` is the text from which on the row is not understood. */
 void sass_fail(struct sass_reader *r, const char *why, const char *where);

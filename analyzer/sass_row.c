@@ -16,16 +16,6 @@ void sass_fail(struct sass_reader *r, const char *why, const char *where)
 	r->failed = true;
 }
 
-void sass_set_bits(struct sass_word *w, unsigned at, unsigned width, uint64_t value)
-{
-	for (unsigned i = 0; i < width && at + i < 128; i++) {
-		uint64_t *half = at + i < 64 ? &w->lo : &w->hi;
-		const uint64_t bit = UINT64_C(1) << ((at + i) & 63);
-
-		*half = (value >> i & 1) ? *half | bit : *half & ~bit;
-	}
-}
-
 void sass_claim(struct sass_reader *r, unsigned at, unsigned width)
 {
 	if (width > 64 || at + width > 128)

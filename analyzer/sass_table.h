@@ -169,6 +169,17 @@ static inline bool sass_bit(struct sass_word w, unsigned at)
 	return at < 128 && ((at < 64 ? w.lo >> at : w.hi >> (at - 64)) & 1);
 }
 
+/* Puts the lowest `width` bits of a value at bit `at`. */
+static inline void sass_set_bits(struct sass_word *w, unsigned at, unsigned width, uint64_t value)
+{
+	for (unsigned i = 0; i < width && at + i < 128; i++) {
+		uint64_t *half = at + i < 64 ? &w->lo : &w->hi;
+		const uint64_t bit = UINT64_C(1) << ((at + i) & 63);
+
+		*half = value >> i & 1 ? *half | bit : *half & ~bit;
+	}
+}
+
 /* The reuse flags in the control code count only when the warp keeps the issue slot (bit 109). */
 static inline bool sass_is_reused(struct sass_word w, unsigned at)
 {

@@ -11,16 +11,6 @@
 
 #include "sass_table.h"
 
-static void put(struct sass_word *w, unsigned at, unsigned width, uint64_t v)
-{
-	for (unsigned i = 0; i < width; i++) {
-		uint64_t *half = at + i < 64 ? &w->lo : &w->hi;
-		const uint64_t bit = UINT64_C(1) << ((at + i) & 63);
-
-		*half = v >> i & 1 ? *half | bit : *half & ~bit;
-	}
-}
-
 /* A value that is unlike that of its neighbours, and that an instruction may well have. */
 static uint64_t value_for(const struct sass_item *x, unsigned *next)
 {
@@ -52,7 +42,7 @@ static void fill(struct sass_word *w, const struct sass_item *x, unsigned *next)
 		return;
 	v = value_for(x, next);
 	for (unsigned i = x->pieces_n; i-- > 0; v >>= x->pieces[i].width)
-		put(w, x->pieces[i].at, x->pieces[i].width, v);
+		sass_set_bits(w, x->pieces[i].at, x->pieces[i].width, v);
 }
 
 /* Stall and barriers decide what is legal: without a barrier, and setting one. */
@@ -62,10 +52,10 @@ static struct sass_word make(const struct sass_table *t, const struct sass_row *
 	struct sass_word w = {0, 0};
 	unsigned next = 0;
 
-	put(&w, 12, 3, SASS_PT);
-	put(&w, 105, 5, stall | 16);
-	put(&w, 110, 3, barrier);
-	put(&w, 113, 3, 7);
+	sass_set_bits(&w, 12, 3, SASS_PT);
+	sass_set_bits(&w, 105, 5, stall | 16);
+	sass_set_bits(&w, 110, 3, barrier);
+	sass_set_bits(&w, 113, 3, 7);
 	for (unsigned i = 0; i < r->mods_n; i++)
 		fill(&w, &t->items[r->mods_first + i], &next);
 	for (unsigned i = 0; i < r->operands_n; i++) {
