@@ -55,34 +55,38 @@ static const struct slot_type *find_type(char letter)
 
 /* ------------------------------------------------------------------------------------- operands */
 
+/* {R@24*122} without the brace in front; `end`: of the mixture. */
+static void read_braces(struct sass_reader *r, struct sass_cursor *c, const char *end)
+{
+	struct sass_cursor inner = {c->at, memchr(c->at, '}', (size_t)(end - c->at))};
+	struct sass_suffixes own = sass_no_suffixes;
+
+	if (!inner.end) {
+		sass_fail(r, "no end of", c->at - 1);
+		return;
+	}
+	c->at = inner.end + 1;
+	sass_read_item(r, &inner);
+	if (!r->failed)
+		sass_read_suffixes(r, inner, &own);
+	if (!r->failed)
+		sass_apply_suffixes(r, &own);
+}
+
 /* Text with items in braces; stops where the suffixes of the whole begin. */
 static void read_mixture(struct sass_reader *r, struct sass_cursor *c)
 {
-	struct sass_cursor inner;
-	const char *last = c->at, *from;
+	const char *end = c->at, *from;
 	bool is_bank = false; /* c[..][..] and cx[..][..] */
 	int depth = 0;
 
 	for (const char *p = c->at; p < c->end; p++)
 		if (*p == ']' || *p == '}')
-			last = p + 1;
-	while (c->at < last && !r->failed) {
-		struct sass_suffixes own = sass_no_suffixes;
-
+			end = p + 1;
+	while (c->at < end && !r->failed) {
 		from = c->at;
 		if (sass_take(c, '{')) {
-			inner = (struct sass_cursor){c->at,
-						     memchr(c->at, '}', (size_t)(last - c->at))};
-			if (!inner.end) {
-				sass_fail(r, "no end of", from);
-				return;
-			}
-			c->at = inner.end + 1;
-			sass_read_item(r, &inner);
-			if (!r->failed)
-				sass_read_suffixes(r, inner, &own);
-			if (!r->failed)
-				sass_apply_suffixes(r, &own);
+			read_braces(r, c, end);
 		} else if (sass_take(c, '[')) {
 			sass_add_item(r, is_bank ? SASS_ITEM_OPEN_BANK : SASS_ITEM_OPEN);
 			depth++;
@@ -93,7 +97,7 @@ static void read_mixture(struct sass_reader *r, struct sass_cursor *c)
 			depth--;
 		} else {
 			is_bank |= *from == 'c';
-			while (c->at < last && !strchr("[]+{", *c->at))
+			while (c->at < end && !strchr("[]+{", *c->at))
 				c->at++;
 			sass_add_text(r, *from == '_' ? " " : from, (size_t)(c->at - from));
 		}
@@ -101,15 +105,13 @@ static void read_mixture(struct sass_reader *r, struct sass_cursor *c)
 			sass_fail(r, "brackets within brackets", from);
 	}
 	if (depth)
-		sass_fail(r, "no end of the address", last);
+		sass_fail(r, "no end of the address", end);
 }
 
-/* An operand's items without its own suffixes; *marks = where those behind a mixture belong. */
-static void read_body(struct sass_reader *r, struct sass_cursor c, bool *is_mixture,
-		      struct sass_suffixes *x)
+static void read_body(struct sass_reader *r, struct sass_cursor c, struct sass_suffixes *x)
 {
-	*is_mixture = memchr(c.at, '{', (size_t)(c.end - c.at)) != NULL;
-	if (*is_mixture)
+	x->are_around = memchr(c.at, '{', (size_t)(c.end - c.at)) != NULL;
+	if (x->are_around)
 		read_mixture(r, &c);
 	else
 		sass_read_item(r, &c);
@@ -118,10 +120,9 @@ static void read_body(struct sass_reader *r, struct sass_cursor c, bool *is_mixt
 }
 
 /* fA, UuB, sC~: false when it is none; else what this form has in that place is added. */
-static bool read_slot(struct sass_reader *r, struct sass_cursor *c, bool *is_mixture,
-		      struct sass_suffixes *x)
+static bool read_slot(struct sass_reader *r, struct sass_cursor c, struct sass_suffixes *x)
 {
-	struct sass_cursor s = *c, body;
+	struct sass_cursor s = c, body;
 	const bool is_uniform = sass_take(&s, 'U');
 	const struct slot_type *type = s.end - s.at >= 2 ? find_type(s.at[0]) : NULL;
 	char marks[4] = "", sign;
@@ -131,12 +132,12 @@ static bool read_slot(struct sass_reader *r, struct sass_cursor *c, bool *is_mix
 		return false;
 	body.at = slot_text(s.at[0], s.at[1], r->form);
 	if (!body.at) {
-		sass_fail(r, "no such operand in this form", c->at);
+		sass_fail(r, "no such operand in this form", c.at);
 		return true;
 	}
 	body.end = body.at + strlen(body.at);
-	c->at = s.at + 2;
-	sign = sass_take(c, '-') ? '-' : sass_take(c, '~') ? '~' : type->sign;
+	s.at += 2;
+	sign = sass_take(&s, '-') ? '-' : sass_take(&s, '~') ? '~' : type->sign;
 	if (sign)
 		marks[n++] = sign;
 	if (type->has_bars)
@@ -145,10 +146,10 @@ static bool read_slot(struct sass_reader *r, struct sass_cursor *c, bool *is_mix
 		marks[n++] = '*';
 	r->marks = marks;
 	r->is_uniform = is_uniform;
-	read_body(r, body, is_mixture, x);
+	read_body(r, body, x);
 	r->marks = NULL;
 	r->is_uniform = false;
-	sass_read_suffixes(r, *c, x);
+	sass_read_suffixes(r, s, x);
 	return true;
 }
 
@@ -170,7 +171,6 @@ void sass_read_operand(struct sass_reader *r, struct sass_cursor c)
 	struct sass_suffixes x = sass_no_suffixes;
 	const size_t first = r->items.n;
 	struct sass_operand_row *o = vec_add(&r->operands);
-	bool is_mixture = false;
 
 	if (!o) {
 		sass_fail(r, "no memory", "");
@@ -180,14 +180,14 @@ void sass_read_operand(struct sass_reader *r, struct sass_cursor c)
 	o->is_dest = sass_take(&c, '>');
 	if (sass_take(&c, '\''))
 		read_quoted(r, c, &x);
-	else if (!read_slot(r, &c, &is_mixture, &x))
-		read_body(r, c, &is_mixture, &x);
+	else if (!read_slot(r, c, &x))
+		read_body(r, c, &x);
 	if (r->failed)
 		return;
 	o->first = (uint32_t)first;
 	o->n = (uint32_t)(r->items.n - first);
 	o->is_optional = x.is_optional;
-	o->marks = is_mixture ? x.marks : sass_no_suffixes.marks;
-	if (!is_mixture)
+	o->marks = x.are_around ? x.marks : sass_no_suffixes.marks;
+	if (!x.are_around)
 		sass_apply_suffixes(r, &x);
 }

@@ -47,6 +47,7 @@ struct sass_suffixes {
 	uint8_t regs, regs_at;
 	const struct sass_count *regs_of;
 	bool is_optional, is_kept, has_nothing;
+	bool are_around; /* of an operand of several items: around all of them */
 	int16_t nothing;
 };
 
