@@ -149,6 +149,31 @@ int elf_section_at(const struct elf *elf, uint32_t index, struct elf_section *s,
 	return 0;
 }
 
+uint64_t elf_extent(const struct elf *elf)
+{
+	uint64_t end = elf->sections_at + (uint64_t)elf->sections_n * SECTION_BYTES, at, bytes;
+	struct buf b = elf->file, part;
+
+	if (!elf->sections_n)
+		return 0;
+	buf_seek(&b, 32);
+	at = buf_u64(&b); /* of the program headers */
+	buf_seek(&b, 54);
+	bytes = buf_u16(&b);
+	bytes *= buf_u16(&b);
+	if (buf_part(&elf->file, at, bytes, &part) && at + bytes > end)
+		end = at + bytes;
+	for (uint32_t i = 1; i < elf->sections_n; i++) {
+		struct raw_section r;
+
+		read_section(elf, i, &r);
+		if (r.type != ELF_NOBITS && buf_part(&elf->file, r.offset, r.bytes, &part) &&
+		    r.offset + r.bytes > end)
+			end = r.offset + r.bytes;
+	}
+	return end;
+}
+
 uint32_t elf_symbols(const struct elf_section *symtab)
 {
 	uint64_t n = symtab->data.bytes / SYMBOL_BYTES;

@@ -58,6 +58,12 @@ int elf_open(struct elf *elf, struct buf file, struct err *e);
  */
 int elf_section_at(const struct elf *elf, uint32_t index, struct elf_section *s, struct err *e);
 
+/*
+ * Where the file ends: behind the last of its tables and sections that lie within `file`, which may go
+ * on with other matter. 0 when it has no sections.
+ */
+uint64_t elf_extent(const struct elf *elf);
+
 /* Number of symbols in a symbol table, and the one at `index`, named from the string table `strings`. */
 uint32_t elf_symbols(const struct elf_section *symtab);
 void elf_symbol_at(const struct elf_section *symtab, const struct elf_section *strings,

@@ -12,6 +12,7 @@
 #define CONTAINER_BYTES 16u
 #define CONTAINER_HEAD  (1 | CONTAINER_BYTES << 16) /* version and header size */
 #define ENTRY_BYTES     64u
+#define ELF_MAGIC       0x464c457fu
 
 #define FLAG_DEBUG  0x2u
 #define FLAG_LZ4    0x2000u
@@ -27,8 +28,10 @@ static uint32_t word_at(const struct buf *b, size_t at)
 	return buf_u32(&copy);
 }
 
-/* Move the cursor to the next container at or behind it; false when there is none. */
-static bool find_container(struct fatbin *f)
+enum place { PLACE_END, PLACE_CONTAINER, PLACE_ELF };
+
+/* Move the cursor to the next container at or behind it; of a scan also to an ELF file. */
+static enum place find_place(struct fatbin *f)
 {
 	const uint8_t *data = f->data.data;
 
@@ -38,13 +41,17 @@ static bool find_container(struct fatbin *f)
 		uint32_t head[2];
 
 		memcpy(head, data + at, sizeof(head));
+		if (f->is_scan && head[0] == ELF_MAGIC) {
+			buf_seek(&f->data, at);
+			return PLACE_ELF;
+		}
 		if (head[0] != FATBIN_MAGIC || (f->is_scan && head[1] != CONTAINER_HEAD))
 			continue;
 		buf_seek(&f->data, at);
-		return true;
+		return PLACE_CONTAINER;
 	}
 	f->data.at = f->end = f->data.bytes;
-	return false;
+	return PLACE_END;
 }
 
 /* Read the container header at the cursor and leave the cursor at its first entry. */
@@ -146,7 +153,7 @@ int fatbin_open(struct fatbin *f, struct buf data, struct err *e)
 	if (data.bytes < CONTAINER_BYTES)
 		return err_set(e, ERR_TRUNCATED, (int64_t)(data.origin + data.bytes),
 			       "fat binary ends within its header");
-	if (!find_container(&result))
+	if (find_place(&result) == PLACE_END)
 		return err_set(e, ERR_FORMAT, (int64_t)data.origin,
 			       "fat binary wrapper without a container");
 	*f = result;
@@ -156,8 +163,12 @@ int fatbin_open(struct fatbin *f, struct buf data, struct err *e)
 int fatbin_next(struct fatbin *f, struct fatbin_entry *entry, struct err *e)
 {
 	while (f->data.at >= f->end) {
-		if (!find_container(f))
+		const enum place place = find_place(f);
+
+		if (place == PLACE_END)
 			return 0;
+		if (place == PLACE_ELF)
+			return FATBIN_MET_ELF;
 		if (enter_container(f, e) < 0)
 			return -1;
 	}

@@ -45,7 +45,8 @@ struct fatbin {
 	struct buf data;   /* cursor: next entry, or where to look for the next container */
 	size_t end;        /* of the current container; cursor >= end: between containers */
 	bool is_truncated; /* the current container promises more than there is */
-	bool is_scan; /* of a file that holds other things too: only a whole container head counts */
+	bool is_scan; /* of a file that holds other things too: only a whole container head counts,
+			 and ELF files between the containers are told, see FATBIN_MET_ELF */
 };
 
 /* Begin with the containers in `data`, which must start with one (after a wrapper, if any). */
@@ -53,8 +54,10 @@ int fatbin_open(struct fatbin *f, struct buf data, struct err *e);
 
 /*
  * The next entry: 1; 0 at the end; -1 when the container is damaged here. After -1 a further call
- * goes on with the next container.
+ * goes on with the next container. In a scan also FATBIN_MET_ELF: an ELF file begins at the cursor
+ * f->data.at; the caller moves the cursor behind it, or behind its first bytes, and calls again.
  */
+#define FATBIN_MET_ELF 2
 int fatbin_next(struct fatbin *f, struct fatbin_entry *entry, struct err *e);
 
 /*

@@ -22,6 +22,9 @@
 #define MAGIC_BYTES   8u
 #define MEMBER_BYTES  60u
 
+/* How far to move from something that only began like a cubin. */
+#define ELF_STEP 4u
+
 /* Pages behind us are given back in pieces of this size. */
 #define RELEASE_BYTES (16u << 20)
 
@@ -288,6 +291,26 @@ static int enter_region(struct image_file *f, struct fatbin_entry *entry, char *
 	return 0;
 }
 
+/*
+ * A cubin that stands alone where a scan met an ELF file: the profilers' libraries have some. 1, or 0
+ * when it is none: in a file of other things bytes that only look like one are no error.
+ */
+static int lone_cubin(struct image_file *f, struct fatbin_entry *entry, char *suffix)
+{
+	struct buf *walk = &f->walk.data, data;
+	struct elf elf;
+
+	if (buf_part(walk, walk->at, buf_left(walk), &data) &&
+	    elf_machine(&data) == ELF_MACHINE_CUDA && elf_open(&elf, data, NULL) == 0 &&
+	    buf_part(&data, 0, elf_extent(&elf), &data) && data.bytes &&
+	    cubin_entry(&data, entry, suffix, NULL) > 0) {
+		buf_seek(walk, walk->at + data.bytes);
+		return 1;
+	}
+	buf_seek(walk, walk->at + ELF_STEP);
+	return 0;
+}
+
 static int next_entry(struct image_file *f, struct fatbin_entry *entry, char *suffix, struct err *e)
 {
 	for (;;) {
@@ -301,6 +324,11 @@ static int next_entry(struct image_file *f, struct fatbin_entry *entry, char *su
 		}
 		if (f->is_walking) {
 			rc = fatbin_next(&f->walk, entry, e);
+			if (rc == FATBIN_MET_ELF) {
+				rc = lone_cubin(f, entry, suffix);
+				if (!rc)
+					continue;
+			}
 			if (rc)
 				return rc;
 			f->is_walking = false;

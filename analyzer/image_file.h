@@ -37,7 +37,7 @@ struct image_region {
 	enum {
 		REGION_CUBIN,      /* is one */
 		REGION_CONTAINERS, /* holds fat binaries and filling: a wrong head is an error */
-		REGION_SCAN,       /* may hold fat binaries anywhere */
+		REGION_SCAN,       /* may hold fat binaries and cubins anywhere */
 	} how;
 };
 
@@ -74,8 +74,9 @@ int image_file_of(struct image_file *f, struct buf file, const char *name, struc
  * behind the damage. Errors begin with the name of the file and have the offset in it.
  *
  * In host files the sections named .nv_fatbin and __nv_relfatbin must hold fat binaries and nothing
- * else. All the rest is searched too, since mathematics libraries keep most of theirs elsewhere. The
- * wrappers in .nvFatBinSegment say nothing more: their pointers are relocated when the file is loaded.
+ * else. All the rest is searched too: mathematics libraries keep most of their fat binaries elsewhere,
+ * and profilers' libraries have cubins that stand alone. The wrappers in .nvFatBinSegment say nothing
+ * more: their pointers are relocated when the file is loaded.
  */
 int image_file_next(struct image_file *f, struct image *image, struct err *e);
 

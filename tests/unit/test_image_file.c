@@ -203,6 +203,56 @@ static void test_kinds(void **state)
 	check_list(&m, "");
 }
 
+/*
+ * Cubins that stand alone in a host file, as the profilers' libraries have them: before, between and
+ * behind containers, with other matter right behind; but not within a container a second time.
+ */
+static void test_alone(void **state)
+{
+	struct made m = {0};
+	struct image_file f;
+	struct image image;
+	struct err e = {0};
+	size_t at[3];
+
+	(void)state;
+	put_host_header(&m);
+	at[0] = m.n;
+	put(&m, cubin, cubin_bytes);
+	align(&m, 8);
+	put_container(&m, FATBIN_CUBIN, 90, 0, cubin, cubin_bytes);
+	put(&m, "no code.", 8);
+	at[1] = m.n;
+	put(&m, cubin, cubin_bytes);
+	put(&m, "constant", 8);
+	align(&m, 8);
+	put_container(&m, FATBIN_PTX, 80, 0, ".version 8.0", 13);
+	at[2] = m.n;
+	put(&m, cubin, cubin_bytes);
+	check_list(&m, "2:90 2:90 2:90 1:80 2:90");
+	assert_int_equal(image_file_of(&f, buf_of(m.bytes, m.n), "given", &e), 0);
+	for (size_t i = 0; i < 5; i++) {
+		static const int alone[] = {0, -1, 1, -1, 2};
+
+		assert_int_equal(image_file_next(&f, &image, &e), 1);
+		if (alone[i] < 0)
+			continue;
+		assert_int_equal(image.offset, at[alone[i]]);
+		assert_int_equal(image.bytes, cubin_bytes);
+	}
+	image_file_close(&f);
+
+	/* What only begins like one is passed over: another machine, no sections, a table outside. */
+	poke(&m, at[0] + 18, 62, 2);
+	check_list(&m, "2:90 2:90 1:80 2:90");
+	poke(&m, at[1] + 60, 0, 2);
+	poke(&m, at[1] + 40, 0, 8);
+	check_list(&m, "2:90 1:80 2:90");
+	poke(&m, at[2] + 40, m.n, 8);
+	check_list(&m, "2:90 1:80");
+	free(m.bytes);
+}
+
 /* The targets that only the notes of a cubin tell apart. */
 static void test_targets(void **state)
 {
@@ -452,10 +502,11 @@ static void test_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),     cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_library),   cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_cut_cubin), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_refused),   cmocka_unit_test(test_fail),
+		cmocka_unit_test(test_kinds),   cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_targets), cmocka_unit_test(test_library),
+		cmocka_unit_test(test_cut),     cmocka_unit_test(test_cut_cubin),
+		cmocka_unit_test(test_damage),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_fail),
 	};
 
 	return cmocka_run_group_tests(tests, load, unload);
