@@ -361,9 +361,9 @@ static void begin_image(const struct listing *l, struct buf bytes, bool is_first
 	fputs("\",\"functions\":[", stdout);
 }
 
-/* 1: something was printed; 0: not wanted; -1 with *e. */
+/* *any: whether an image has been begun, one that turned out to be damaged too. */
 static int do_image(struct image_file *file, const struct image *image, const struct request *q,
-		    bool is_first, struct err *e)
+		    bool *any, struct err *e)
 {
 	struct listing l = {.q = q, .image = image};
 	struct cubin cubin;
@@ -382,7 +382,8 @@ static int do_image(struct image_file *file, const struct image *image, const st
 		return 0;
 	}
 	l.cubin = &cubin;
-	begin_image(&l, bytes, is_first);
+	begin_image(&l, bytes, !*any);
+	*any = true;
 	result = line_table_open(&l.lines, &cubin, e);
 	for (size_t i = 0; i < cubin.functions_n && result == 0; i++) {
 		l.f = &cubin.functions[i];
@@ -395,7 +396,7 @@ static int do_image(struct image_file *file, const struct image *image, const st
 	else if (l.any && !q->jsonl)
 		putchar('\n');
 	cubin_close(&cubin);
-	return result ? image_fail(file, image, e) : 1;
+	return result ? image_fail(file, image, e) : 0;
 }
 
 static int do_file(const char *path, const struct request *q)
@@ -418,9 +419,8 @@ static int do_file(const char *path, const struct request *q)
 		json_decref(name);
 	}
 	while ((more = image_file_next(&file, &image, &e)) != 0) {
-		const int done = more < 0 ? -1 : do_image(&file, &image, q, !any, &e);
+		const int done = more < 0 ? -1 : do_image(&file, &image, q, &any, &e);
 
-		any |= done > 0;
 		if (done < 0 && !failed)
 			first = e;
 		failed |= done < 0;
