@@ -167,7 +167,7 @@ uint64_t elf_extent(const struct elf *elf)
 		struct raw_section r;
 
 		read_section(elf, i, &r);
-		if (r.type != ELF_NOBITS && buf_part(&elf->file, r.offset, r.bytes, &part) &&
+		if (!kbn_elf_is_memory(r.type) && buf_part(&elf->file, r.offset, r.bytes, &part) &&
 		    r.offset + r.bytes > end)
 			end = r.offset + r.bytes;
 	}
