@@ -243,14 +243,13 @@ static void test_alone(void **state)
 	image_file_close(&f);
 
 	/* What only begins like one is passed over: another machine, no sections, a table outside. */
-	poke(&m, at[0] + 18, 62, 2);
+	set(&m, at[0] + 18, 62, 2);
 	check_list(&m, "2:90 2:90 1:80 2:90");
-	poke(&m, at[1] + 60, 0, 2);
-	poke(&m, at[1] + 40, 0, 8);
+	set(&m, at[1] + 60, 0, 2);
+	set(&m, at[1] + 40, 0, 8);
 	check_list(&m, "2:90 1:80 2:90");
-	poke(&m, at[2] + 40, m.n, 8);
+	set(&m, at[2] + 40, m.n, 8);
 	check_list(&m, "2:90 1:80");
-	free(m.bytes);
 }
 
 /* The targets that only the notes of a cubin tell apart. */
