@@ -1,7 +1,9 @@
 /*
  * cfg.c - see cfg.h. Blocks begin at the function's start, behind what ends a block, and where branches
- * and calls lead. A call goes on behind itself; its target is an entry of its own. Dominators by the
- * iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
+ * and calls lead. A call goes on behind itself; its target is an entry of its own. A call that keeps no
+ * return address (.NOINC) and leads into the middle of a function is a jump: the assembler for sm_80
+ * leaves loops that way. Dominators by the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast
+ * Dominance Algorithm", 2001).
  */
 #include "cfg.h"
 
@@ -35,14 +37,14 @@ bool cfg_is_conditional(const struct sass_insn *insn)
 {
 	if (insn->guard != SASS_PT || insn->guard_not)
 		return true;
+	if (cfg_flow(insn) == CFG_BRANCH && sass_bits(insn->word, 32, 2) >= 2)
+		return true; /* .DIV, .CONV: whether lanes diverge; the mask of lanes may be unsaid */
 	for (unsigned i = 0; i < insn->operands_n; i++) {
 		const struct sass_operand *o = &insn->operands[i];
 
 		if ((o->kind == SASS_PRED || o->kind == SASS_UPRED) &&
 		    (o->reg != SASS_PT || o->flags & SASS_NOT))
 			return true;
-		if (o->kind == SASS_UREG && cfg_flow(insn) == CFG_BRANCH)
-			return true; /* a mask of lanes: .DIV, .CONV, .U */
 	}
 	return false;
 }
@@ -60,8 +62,7 @@ int64_t cfg_target(const struct sass_insn *insn)
 struct build {
 	struct cfg *g;
 	struct arena *arena;
-	const struct cubin_branch *branches;
-	size_t branches_n;
+	const struct cubin_function *f;
 	bool *leader; /* of each instruction */
 	bool *entry;
 	uint32_t *order, *number; /* blocks in reverse postorder, and each one's place in it */
@@ -88,10 +89,31 @@ static uint32_t insn_at(const struct cfg *g, int64_t offset)
 
 static const struct cubin_branch *branch_of(const struct build *b, const struct sass_insn *insn)
 {
-	for (size_t i = 0; i < b->branches_n; i++)
-		if (b->branches[i].offset == insn->address)
-			return &b->branches[i];
+	for (size_t i = 0; i < b->f->branches_n; i++)
+		if (b->f->branches[i].offset == insn->address)
+			return &b->f->branches[i];
 	return NULL;
+}
+
+static bool is_function(const struct build *b, int64_t offset)
+{
+	if (offset == 0)
+		return true;
+	for (size_t i = 0; i < b->f->parts_n; i++)
+		if ((int64_t)b->f->parts[i].offset == offset)
+			return true;
+	return false;
+}
+
+/* As cfg_flow, but knows a call that is a jump. */
+static enum cfg_flow flow_of(const struct build *b, const struct sass_insn *insn)
+{
+	const enum cfg_flow flow = cfg_flow(insn);
+
+	if (flow == CFG_CALL && sass_bits(insn->word, 86, 1) &&
+	    insn_at(b->g, cfg_target(insn)) != CFG_NONE && !is_function(b, cfg_target(insn)))
+		return CFG_BRANCH;
+	return flow;
 }
 
 static void decode(struct build *b, struct buf code)
@@ -128,7 +150,7 @@ static void find_leaders(struct build *b)
 	b->leader[0] = b->entry[0] = true;
 	for (uint32_t i = 0; i < g->insns_n; i++) {
 		const struct sass_insn *insn = &g->insns[i];
-		const enum cfg_flow flow = cfg_flow(insn);
+		const enum cfg_flow flow = flow_of(b, insn);
 		const struct cubin_branch *t;
 
 		if (flow == CFG_NEXT)
@@ -171,7 +193,7 @@ static void make_blocks(struct build *b)
 								      .is_entry = b->entry[i]};
 		g->blocks[g->blocks_n - 1].end = i + 1;
 		g->block_of[i] = g->blocks_n - 1;
-		if (cfg_flow(&g->insns[i]) == CFG_CALL)
+		if (flow_of(b, &g->insns[i]) == CFG_CALL)
 			g->calls[calls++] = (struct cfg_call){i, cfg_target(&g->insns[i])};
 	}
 }
@@ -183,7 +205,7 @@ static void each_successor(const struct build *b, uint32_t block,
 	const struct cfg *g = b->g;
 	const struct cfg_block *from = &g->blocks[block];
 	const struct sass_insn *last = &g->insns[from->end - 1];
-	const enum cfg_flow flow = cfg_flow(last);
+	const enum cfg_flow flow = flow_of(b, last);
 	const struct cubin_branch *t = flow == CFG_INDIRECT ? branch_of(b, last) : NULL;
 	const uint32_t target = flow == CFG_BRANCH ? insn_at(g, cfg_target(last)) : CFG_NONE;
 
@@ -431,17 +453,78 @@ static void fill_loop(struct build *b, uint32_t loop, uint32_t *stack)
 	}
 }
 
+/* Only asks how the lanes of a warp stand, and goes by the answer. *votes: counts the questions. */
+static bool asks_lanes(const struct cfg *g, const struct cfg_block *x, uint32_t *votes)
+{
+	static const char *const ops[] = {"VOTE", "VOTEU", "LOP3", "YIELD", "BRA"};
+	const size_t n = sizeof(ops) / sizeof(*ops), questions = 2;
+
+	for (uint32_t i = x->first; i < x->end; i++) {
+		size_t k = 0;
+
+		while (k < n && strcmp(sass_op(&g->insns[i]), ops[k]))
+			k++;
+		if (k == n)
+			return false;
+		*votes += k < questions;
+	}
+	return true;
+}
+
+/* Goes round while a lane is left (.ANY) that ELECT has not picked. */
+static bool serves_lanes(const struct cfg *g, const struct cfg_block *x)
+{
+	const struct sass_insn *last = &g->insns[x->end - 1];
+
+	if (cfg_flow(last) != CFG_BRANCH || !sass_bits(last->word, 84, 1) ||
+	    cfg_target(last) != (int64_t)x->first * SASS_BYTES)
+		return false;
+	for (uint32_t i = x->first; i < x->end; i++)
+		if (!strcmp(sass_op(&g->insns[i]), "ELECT"))
+			return true;
+	return false;
+}
+
+/*
+ * Loops that no source has. Before a branch by a uniform register, code for sm_75 waits until all lanes
+ * agree; an instruction whose operands must be uniform serves one group of lanes after another.
+ */
+static void find_lane_loops(struct build *b)
+{
+	struct cfg *g = b->g;
+	uint32_t *votes = take(b, g->loops_n, sizeof(*votes));
+
+	for (uint32_t i = 0; votes && i < g->loops_n; i++)
+		g->loops[i].is_for_lanes = true;
+	for (uint32_t i = 0; votes && i < g->loops_n; i++)
+		if (g->loops[i].parent != CFG_NONE)
+			g->loops[g->loops[i].parent].is_for_lanes = false;
+	for (uint32_t i = 0; votes && i < g->blocks_n; i++) {
+		const struct cfg_block *x = &g->blocks[i];
+		const uint32_t l = x->loop;
+
+		if (l == CFG_NONE || !g->loops[l].is_for_lanes)
+			continue;
+		if (serves_lanes(g, x))
+			votes[l]++;
+		else
+			g->loops[l].is_for_lanes = asks_lanes(g, x, &votes[l]);
+	}
+	for (uint32_t i = 0; votes && i < g->loops_n; i++)
+		g->loops[i].is_for_lanes &= votes[i] > 0;
+}
+
 static void describe_loops(struct cfg *g)
 {
 	for (uint32_t i = 0; i < g->loops_n; i++)
-		g->loops[i].is_innermost = true;
+		g->loops[i].is_innermost = !g->loops[i].is_for_lanes;
 	for (uint32_t i = 0; i < g->loops_n; i++) {
 		struct cfg_loop *l = &g->loops[i];
 
 		l->depth = 1;
 		for (uint32_t p = l->parent; p != CFG_NONE; p = g->loops[p].parent)
 			l->depth++;
-		if (l->parent != CFG_NONE)
+		if (l->parent != CFG_NONE && !l->is_for_lanes)
 			g->loops[l->parent].is_innermost = false;
 	}
 	for (uint32_t i = 0; i < g->blocks_n; i++)
@@ -488,13 +571,15 @@ static void find_loops(struct build *b)
 			(struct cfg_loop){.header = b->order[i], .parent = CFG_NONE};
 		fill_loop(b, g->loops_n - 1, stack);
 	}
+	find_lane_loops(b);
 	describe_loops(g);
 }
 
-int cfg_build(struct cfg *g, struct arena *arena, int sm, struct buf code,
-	      const struct cubin_branch *branches, size_t branches_n, struct err *e)
+int cfg_build(struct cfg *g, struct arena *arena, int sm, const struct cubin_function *f,
+	      struct err *e)
 {
-	struct build b = {.g = g, .arena = arena, .branches = branches, .branches_n = branches_n};
+	struct build b = {.g = g, .arena = arena, .f = f};
+	const struct buf code = f->code;
 
 	*g = (struct cfg){.sm = sm, .is_complete = true};
 	if (!sass_has(sm))

@@ -47,7 +47,8 @@ struct cfg_loop {
 	uint32_t depth;  /* 1 = outermost */
 	uint32_t blocks_n;
 	uint32_t first, last; /* instructions: the lowest, and the highest that jumps back */
-	bool is_innermost;
+	bool is_innermost;    /* holds no loop, or only such as the next line says */
+	bool is_for_lanes;    /* the compiler's: until lanes agree, or a group of lanes at a time */
 };
 
 struct cfg_call {
@@ -72,15 +73,18 @@ struct cfg {
 };
 
 /*
- * Decodes `code`, one function of architecture sm (90 = sm_90), and finds its flow; `branches` are the
- * indirect ones as the cubin lists them. Instructions that are not decoded go on to the next one, and are
- * counted. 0, or -1 with ERR_VERSION (architecture), ERR_TRUNCATED (bytes behind the last whole
- * instruction), ERR_LIMIT or ERR_MEMORY.
+ * Decodes function f of architecture sm (90 = sm_90) and finds its flow. Of *f are used `code`, `branches`
+ * (where the indirect ones lead) and `parts` (what may be called within). Instructions that are not decoded
+ * go on to the next one, and are counted. 0, or -1 with ERR_VERSION (architecture), ERR_TRUNCATED (bytes
+ * behind the last whole instruction), ERR_LIMIT or ERR_MEMORY.
  */
-int cfg_build(struct cfg *g, struct arena *arena, int sm, struct buf code,
-	      const struct cubin_branch *branches, size_t branches_n, struct err *e);
+int cfg_build(struct cfg *g, struct arena *arena, int sm, const struct cubin_function *f,
+	      struct err *e);
 
-/* By the operation alone; CFG_NEXT also when the opcode is not known. */
+/*
+ * By the operation alone; CFG_NEXT also when the opcode is not known. That a call within the function is a
+ * jump shows only in the edges.
+ */
 enum cfg_flow cfg_flow(const struct sass_insn *insn);
 
 /*

@@ -87,7 +87,9 @@ static void print_loop_line(const struct cfg *g, uint32_t loop)
 	       " instructions%s\n",
 	       loop, l->first * SASS_BYTES, l->last * SASS_BYTES, l->depth, l->blocks_n,
 	       text_plural(l->blocks_n, "block", "blocks"), instructions,
-	       l->is_innermost ? ", innermost" : "");
+	       l->is_innermost   ? ", innermost"
+	       : l->is_for_lanes ? ", for lanes"
+				 : "");
 }
 
 static void print_block_mark(const struct cfg *g, uint32_t b)
@@ -190,6 +192,8 @@ static void print_head_text(struct listing *l)
 	printf("  %s instructions in %s blocks, %u registers%s", text_count(a, g->insns_n),
 	       text_count(b, g->blocks_n), l->f->registers,
 	       g->is_complete ? "" : ", not all branches known");
+	if (g->is_irreducible)
+		fputs(", a cycle with two ways in is no loop", stdout);
 	if (g->undecoded)
 		printf(", %s UNDECODED", text_count(a, g->undecoded));
 	putchar('\n');
@@ -334,8 +338,7 @@ static int do_function(struct listing *l, struct err *e)
 	if (!l->arena)
 		return err_set(e, ERR_MEMORY, -1, "no memory");
 	if (is_wanted(l->q, l->arena, l->f->name)) {
-		result = cfg_build(&l->g, l->arena, (int)l->cubin->sm, l->f->code, l->f->branches,
-				   l->f->branches_n, e);
+		result = cfg_build(&l->g, l->arena, (int)l->cubin->sm, l->f, e);
 		if (result == 0)
 			result = print_function(l, e);
 		l->any = true;

@@ -49,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int sms[] = {75, 80, 90, 100, 120};
 	struct arena *arena = arena_new();
+	struct cubin_function f = {0};
 	struct err e = {0};
 	struct cfg g;
 
@@ -56,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		arena_free(arena);
 		return 0;
 	}
-	if (cfg_build(&g, arena, sms[data[0] % 5], buf_of(data + 1, size - 1), NULL, 0, &e) < 0) {
+	f.code = buf_of(data + 1, size - 1);
+	if (cfg_build(&g, arena, sms[data[0] % 5], &f, &e) < 0) {
 		check(e.code != ERR_NONE && e.text[0]);
 		arena_free(arena);
 		return 0;
@@ -69,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		check(x->header < g.blocks_n && x->depth >= 1 && x->blocks_n >= 1);
 		check(cfg_in_loop(&g, x->header, l) && x->first <= x->last && x->last < g.insns_n);
+		check(!x->is_for_lanes || !x->is_innermost);
+		check(x->parent == CFG_NONE || !g.loops[x->parent].is_for_lanes);
 		check(x->parent == CFG_NONE || g.loops[x->parent].depth + 1 == x->depth);
 	}
 	arena_free(arena);

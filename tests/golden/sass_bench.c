@@ -45,7 +45,7 @@ static void measure(int sm, const struct cubin_function *f)
 		text_bytes += sass_text(sm, &insn, text);
 	}
 	t[2] = now();
-	cfg_build(&g, arena, sm, f->code, f->branches, f->branches_n, &e);
+	cfg_build(&g, arena, sm, f, &e);
 	t[3] = now();
 	arena_free(arena);
 	for (int i = 0; i < 3; i++)

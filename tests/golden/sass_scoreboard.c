@@ -66,7 +66,7 @@ static void check(const struct cubin *c, const struct cubin_function *f)
 	struct err e = {0};
 	struct cfg g;
 
-	if (arena && cfg_build(&g, arena, (int)c->sm, f->code, f->branches, f->branches_n, &e) == 0)
+	if (arena && cfg_build(&g, arena, (int)c->sm, f, &e) == 0)
 		for (uint32_t i = 0; i < g.insns_n; i++)
 			if (g.insns[i].is_decoded && g.insns[i].control.write_barrier < 6)
 				follow(&g, i, f->name);

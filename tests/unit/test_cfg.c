@@ -1,6 +1,6 @@
 /*
  * test_cfg.c - control flow of small programs written by hand: blocks, edges, dominators, loops.
- * sm_80: a branch's displacement is one field.
+ * sm_80, sm_75: a branch's displacement is one field.
  */
 #include "kbn_test.h"
 
@@ -14,6 +14,8 @@
 struct program {
 	uint8_t code[ROOM * SASS_BYTES];
 	uint32_t n;
+	int sm; /* 0 = 80 */
+	struct cubin_function f;
 	struct arena *arena;
 	struct cfg g;
 };
@@ -58,8 +60,8 @@ static const struct cfg *build(struct program *p)
 
 	p->arena = arena_new();
 	assert_non_null(p->arena);
-	assert_int_equal(
-		cfg_build(&p->g, p->arena, 80, buf_of(p->code, p->n * SASS_BYTES), NULL, 0, &e), 0);
+	p->f.code = buf_of(p->code, p->n * SASS_BYTES);
+	assert_int_equal(cfg_build(&p->g, p->arena, p->sm ? p->sm : 80, &p->f, &e), 0);
 	return &p->g;
 }
 
@@ -230,6 +232,78 @@ static void calls(void **state)
 	done(&p);
 }
 
+#define NOINC (UINT64_C(1) << 22) /* in the upper half: no return address is kept */
+
+static void no_return_address(struct program *p)
+{
+	uint8_t *at = p->code + (p->n - 1) * SASS_BYTES + 8;
+
+	at[2] |= (uint8_t)(NOINC >> 16);
+}
+
+/*
+ * A call without a return address into the middle of the function is a jump, one to a function within is a
+ * call. Two loops, left that way: the inner one under a guard, the outer one always.
+ */
+static void calls_that_jump(void **state)
+{
+	struct cubin_part part = {.name = "within", .offset = 8 * SASS_BYTES};
+	struct program p = {.f = {.parts = &part, .parts_n = 1}};
+	const struct cfg *g;
+
+	(void)state;
+	nop(&p);                     /* 0 block 0: outer header */
+	branch(&p, CALL, ALWAYS, 8); /* 1 block 1: inner header; a call */
+	no_return_address(&p);
+	branch(&p, CALL, 0, 4); /* 2 out of the inner loop */
+	no_return_address(&p);
+	branch(&p, BRA, ALWAYS, 1);  /* 3 block 2 */
+	branch(&p, BRA, 1, 0);       /* 4 block 3 */
+	branch(&p, CALL, ALWAYS, 7); /* 5 block 4: out of the outer one */
+	no_return_address(&p);
+	nop(&p);           /* 6 block 5 */
+	leave(&p, ALWAYS); /* 7 block 6 */
+	leave(&p, ALWAYS); /* 8 block 7: a function within */
+	g = build(&p);
+	assert_int_equal(g->blocks_n, 8);
+	assert_int_equal(g->calls_n, 1);
+	assert_int_equal(g->calls[0].insn, 1);
+	assert_true(has_edge(g, 1, 2) && has_edge(g, 1, 3));
+	assert_true(has_edge(g, 4, 6) && !has_edge(g, 4, 5));
+	assert_false(g->blocks[3].is_entry || g->blocks[6].is_entry || g->blocks[5].is_reachable);
+	assert_true(g->blocks[7].is_entry);
+	assert_false(g->is_irreducible);
+	assert_int_equal(g->loops_n, 2);
+	assert_int_equal(g->loops[g->blocks[1].loop].depth, 2);
+	assert_int_equal(g->loops[g->blocks[3].loop].depth, 1);
+	done(&p);
+}
+
+/* .DIV and .CONV go on behind themselves, also when no mask of lanes is written; .U does not. */
+static void branch_of_lanes(void **state)
+{
+	static const struct {
+		uint64_t kind; /* bits 32 and 33 */
+		bool goes_on;
+	} kinds[] = {{0, false}, {1, false}, {2, true}, {3, true}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct program p = {.sm = 75};
+		const struct cfg *g;
+
+		branch(&p, BRA, ALWAYS, 2);
+		p.code[4] |= (uint8_t)kinds[i].kind;
+		leave(&p, ALWAYS);
+		leave(&p, ALWAYS);
+		g = build(&p);
+		assert_int_equal(g->undecoded, 0);
+		assert_true(has_edge(g, 0, 2));
+		assert_int_equal(has_edge(g, 0, 1), kinds[i].goes_on);
+		done(&p);
+	}
+}
+
 static void out_of_the_code(void **state)
 {
 	struct program p = {.n = 0};
@@ -242,10 +316,13 @@ static void out_of_the_code(void **state)
 	g = build(&p);
 	assert_false(g->is_complete);
 	assert_int_equal(g->blocks[0].successors_n, 1);
-	assert_int_equal(cfg_build(&p.g, p.arena, 80, buf_of(p.code, 20), NULL, 0, &e), -1);
+	p.f.code.bytes = 20;
+	assert_int_equal(cfg_build(&p.g, p.arena, 80, &p.f, &e), -1);
 	assert_int_equal(e.offset, 16);
-	assert_int_equal(cfg_build(&p.g, p.arena, 20, buf_of(p.code, 16), NULL, 0, &e), -1);
-	assert_int_equal(cfg_build(&p.g, p.arena, 80, buf_of(p.code, 0), NULL, 0, &e), 0);
+	p.f.code.bytes = 16;
+	assert_int_equal(cfg_build(&p.g, p.arena, 20, &p.f, &e), -1);
+	p.f.code.bytes = 0;
+	assert_int_equal(cfg_build(&p.g, p.arena, 80, &p.f, &e), 0);
 	assert_int_equal(p.g.blocks_n, 0);
 	done(&p);
 }
@@ -259,6 +336,8 @@ int main(void)
 		cmocka_unit_test(loops_side_by_side),
 		cmocka_unit_test(two_ways_into_a_cycle),
 		cmocka_unit_test(calls),
+		cmocka_unit_test(calls_that_jump),
+		cmocka_unit_test(branch_of_lanes),
 		cmocka_unit_test(out_of_the_code),
 	};
 

@@ -46,12 +46,13 @@ static void branch(struct program *p, unsigned guard, uint32_t to)
 
 static void build(struct program *p)
 {
+	struct cubin_function f = {0};
 	struct err e = {0};
 
 	p->arena = arena_new();
 	assert_non_null(p->arena);
-	assert_int_equal(
-		cfg_build(&p->g, p->arena, 80, buf_of(p->code, p->n * SASS_BYTES), NULL, 0, &e), 0);
+	f.code = buf_of(p->code, p->n * SASS_BYTES);
+	assert_int_equal(cfg_build(&p->g, p->arena, 80, &f, &e), 0);
 	assert_int_equal(p->g.undecoded, 0);
 }
 
