@@ -191,6 +191,51 @@ static void loops_side_by_side(void **state)
 	done(&p);
 }
 
+/* A branch to itself that is reached asks no lane. */
+static void endless(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg *g;
+
+	(void)state;
+	nop(&p);                    /* 0 block 0 */
+	branch(&p, BRA, ALWAYS, 1); /* 1 block 1 */
+	g = build(&p);
+	assert_int_equal(g->loops_n, 1);
+	assert_true(g->loops[0].is_innermost && !g->loops[0].is_for_lanes);
+	done(&p);
+}
+
+/*
+ * Code of sm_90: a copy whose operands are uniform, for the lanes that ELECT picks. It is for lanes while
+ * .ANY of them is left; by another condition it is a loop like others.
+ */
+static void loops_for_lanes(void **state)
+{
+	static const uint64_t any = UINT64_C(1) << 20, uniform = UINT64_C(1) << 32;
+
+	(void)state;
+	for (int is_for_lanes = 0; is_for_lanes < 2; is_for_lanes++) {
+		struct program p = {.sm = 90};
+		const struct cfg *g;
+
+		add(&p, 0x3f082f, UINT64_C(0x000fe20003820000)); /* @P0 ELECT P1, URZ, PT */
+		add(&p, UINT64_C(0x6040073ba), UINT64_C(0x0003d80008000208)); /* UBLKCP.S.G */
+		add(&p, 0x181c, UINT64_C(0x000fe40000f0e170));                /* @P1 PLOP3.LUT P0 */
+		nop(&p);
+		add(&p, UINT64_C(0xfffffffd00ec0947) & ~(is_for_lanes ? 0 : uniform),
+		    UINT64_C(0x002fea000393ffff) & ~(is_for_lanes ? 0 : any));
+		leave(&p, ALWAYS);
+		g = build(&p);
+		assert_int_equal(g->undecoded, 0);
+		assert_int_equal(g->blocks_n, 2);
+		assert_int_equal(g->loops_n, 1);
+		assert_int_equal(g->loops[0].is_for_lanes, is_for_lanes);
+		assert_int_equal(g->loops[0].is_innermost, !is_for_lanes);
+		done(&p);
+	}
+}
+
 static void two_ways_into_a_cycle(void **state)
 {
 	struct program p = {.n = 0};
@@ -334,6 +379,8 @@ int main(void)
 		cmocka_unit_test(diamond),
 		cmocka_unit_test(nested_loops),
 		cmocka_unit_test(loops_side_by_side),
+		cmocka_unit_test(endless),
+		cmocka_unit_test(loops_for_lanes),
 		cmocka_unit_test(two_ways_into_a_cycle),
 		cmocka_unit_test(calls),
 		cmocka_unit_test(calls_that_jump),
