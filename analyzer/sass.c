@@ -54,11 +54,14 @@ static const uint8_t operand_kinds[] = {
 
 static uint8_t registers_of(const struct sass_item *item, struct sass_word w)
 {
-	uint8_t n;
+	uint8_t n = item->regs;
 
-	if (!item->regs_of)
-		return item->regs;
-	n = item->regs_of->n[sass_bits(w, item->regs_at, item->regs_of->width)];
+	if (!item->is_counted)
+		return n;
+	if (item->regs_of)
+		n = item->regs_of->n[sass_bits(w, item->regs_at, item->regs_of->width)];
+	for (unsigned i = 0; i < item->more_n; i++)
+		n += sass_bit(w, item->more[i]);
 	return n ? n : 1;
 }
 

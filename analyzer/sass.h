@@ -64,6 +64,7 @@ enum {
 /*
  * Operands are in the order of the text, also those that it leaves out as they say nothing (RZ, PT, 0).
  * An operand of several items, [R4.64+UR6+0x10] or c[0x0][0x210], is as many of these with one index.
+ * Behind them: registers that are read and that the text never shows, as the descriptor of LDG on sm_80.
  * Not here: a scale (.X4) or a lane (.H0_H0) behind a register, and PR, all predicates at once (P2R, R2P).
  */
 struct sass_operand {

@@ -197,7 +197,21 @@ static uint8_t *mark_of(struct sass_marks *m, char letter)
 	}
 }
 
-/* #2, or #name@73: as many as a COUNT says. */
+/* +76: one more when this bit is set. */
+static void read_more(struct sass_reader *r, struct sass_cursor *c, struct sass_suffixes *x)
+{
+	const char *from = c->at;
+	unsigned bit;
+
+	if (x->more_n == SASS_MORE)
+		sass_fail(r, "too many bits", from);
+	else if (!sass_number(c, 10, &bit) || bit > 127)
+		sass_fail(r, "which bit", from);
+	else
+		x->more[x->more_n++] = (uint8_t)bit;
+}
+
+/* #2, or #name@73: as many as a COUNT says; bits behind it that add to them. */
 static void read_registers(struct sass_reader *r, struct sass_cursor *c, struct sass_suffixes *x)
 {
 	const char *name = c->at, *at;
@@ -213,6 +227,10 @@ static void read_registers(struct sass_reader *r, struct sass_cursor *c, struct 
 	} else {
 		x->regs = (uint8_t)n;
 	}
+	while (!r->failed && sass_take(c, '+'))
+		read_more(r, c, x);
+	if (!x->regs && !x->more_n)
+		sass_fail(r, "how many registers", name);
 }
 
 static void read_mark(struct sass_reader *r, struct sass_cursor *c, struct sass_suffixes *x)
@@ -259,6 +277,9 @@ void sass_apply_suffixes(struct sass_reader *r, const struct sass_suffixes *x)
 	item->regs = x->regs;
 	item->regs_at = x->regs_at;
 	item->regs_of = x->regs_of;
+	item->more_n = x->more_n;
+	memcpy(item->more, x->more, sizeof(item->more));
+	item->is_counted = x->regs_of || x->more_n;
 	item->is_kept = x->is_kept;
 	if (x->has_nothing)
 		item->nothing = x->nothing;

@@ -176,8 +176,9 @@ void sass_read_operand(struct sass_reader *r, struct sass_cursor c)
 		sass_fail(r, "no memory", "");
 		return;
 	}
-	o->is_joined = sass_take(&c, '&');
-	o->is_dest = sass_take(&c, '>');
+	o->is_hidden = sass_take(&c, '^');
+	o->is_joined = !o->is_hidden && sass_take(&c, '&');
+	o->is_dest = !o->is_hidden && sass_take(&c, '>');
 	if (sass_take(&c, '\''))
 		read_quoted(r, c, &x);
 	else if (!read_slot(r, c, &x))

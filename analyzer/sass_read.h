@@ -44,7 +44,7 @@ struct sass_reader {
 /* What stands behind an operand or an item. */
 struct sass_suffixes {
 	struct sass_marks marks;
-	uint8_t regs, regs_at;
+	uint8_t regs, regs_at, more_n, more[SASS_MORE];
 	const struct sass_count *regs_of;
 	bool is_optional, is_kept, has_nothing;
 	bool are_around; /* of an operand of several items: around all of them */
@@ -86,8 +86,8 @@ static inline bool sass_is_name(const char *name, const char *wanted, size_t n)
 /* By name; NULL when there is none. */
 const struct sass_choice *sass_find_choice(const char *name, size_t n);
 const struct sass_count *sass_find_count(const char *name, size_t n);
-/* The words that $name stands for. */
-const char *sass_find_words(const char *name, size_t n);
+/* The words that $name stands for on an architecture. */
+const char *sass_find_words(int sm, const char *name, size_t n);
 
 /* The next character, if it is this one. */
 static inline bool sass_take(struct sass_cursor *c, char letter)

@@ -47,7 +47,7 @@ static void each_word(struct sass_reader *r, const char *s,
 			read(r, word);
 			continue;
 		}
-		words = sass_find_words(word.at, (size_t)(word.end - word.at));
+		words = sass_find_words(r->sm, word.at, (size_t)(word.end - word.at));
 		if (words)
 			each_word(r, words, read);
 		else
@@ -104,20 +104,34 @@ static void read_condition(struct sass_reader *r, struct sass_cursor c)
 	}
 }
 
-static void read_modifier(struct sass_reader *r, struct sass_cursor c)
+/* #84-86, among modifiers or operands: explained, and nothing else. False when it is none. */
+static bool read_traceless(struct sass_reader *r, struct sass_cursor c)
 {
 	const char *from = c.at;
 	unsigned at, width;
 
-	if (!sass_take(&c, '#')) {
-		sass_read_item(r, &c);
-		if (!r->failed && c.at < c.end)
-			sass_fail(r, "what is this", c.at);
-	} else if (!read_bits(&c, &at, &width) || c.at < c.end) {
+	if (!sass_take(&c, '#'))
+		return false;
+	if (!read_bits(&c, &at, &width) || c.at < c.end)
 		sass_fail(r, "which bits", from);
-	} else {
+	else
 		sass_claim(r, at, width);
-	}
+	return true;
+}
+
+static void read_modifier(struct sass_reader *r, struct sass_cursor c)
+{
+	if (read_traceless(r, c))
+		return;
+	sass_read_item(r, &c);
+	if (!r->failed && c.at < c.end)
+		sass_fail(r, "what is this", c.at);
+}
+
+static void read_operand(struct sass_reader *r, struct sass_cursor c)
+{
+	if (!read_traceless(r, c))
+		sass_read_operand(r, c);
 }
 
 /* ------------------------------------------------------------------------------------- one row */
@@ -160,7 +174,7 @@ static void add_row(struct sass_reader *r, unsigned op, bool bit_91, char form)
 	each_word(r, r->source->when, read_condition);
 	read_name_and_modifiers(r);
 	row->operands_first = (uint32_t)r->operands.n;
-	each_word(r, r->source->operands, sass_read_operand);
+	each_word(r, r->source->operands, read_operand);
 	row->operands_n = (uint32_t)r->operands.n - row->operands_first;
 	if (!sass_bits(row->claimed, 122, 3)) /* noise where nothing can be reused */
 		sass_claim(r, 122, 3);

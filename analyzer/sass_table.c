@@ -38,10 +38,11 @@ static const struct sass_count counts[] = {
 };
 
 static const struct words {
+	int from, to;
 	const char *name, *text;
 } words[] = {
 #define COUNT(...)
-#define WORDS(name, text) {#name, text},
+#define WORDS(from, to, name, text) {from, to, #name, text},
 #include "tables/sass.def"
 #undef WORDS
 #undef INSN
@@ -86,10 +87,11 @@ const struct sass_count *sass_find_count(const char *name, size_t n)
 	return NULL;
 }
 
-const char *sass_find_words(const char *name, size_t n)
+const char *sass_find_words(int sm, const char *name, size_t n)
 {
 	for (size_t i = 0; i < LENGTH(words); i++)
-		if (sass_is_name(words[i].name, name, n))
+		if (words[i].from <= sm && sm <= words[i].to &&
+		    sass_is_name(words[i].name, name, n))
 			return words[i].text;
 	return NULL;
 }

@@ -37,6 +37,7 @@ enum sass_item_kind {
 #define SASS_NO_BIT        0xffu
 #define SASS_PIECES        8u
 #define SASS_UNLIKE        4u
+#define SASS_MORE          4u
 #define SASS_OPCODES       8192u /* bits 0-11, and bit 91 above them */
 #define SASS_SPECIALS      256u
 #define SASS_NEVER_NOTHING (-1)
@@ -52,7 +53,7 @@ struct sass_choice {
 struct sass_count {
 	const char *name;
 	unsigned width;
-	const uint8_t *n; /* 0 is 1 */
+	const uint8_t *n; /* without the bits behind it */
 };
 
 /* Bits around an operand, SASS_NO_BIT = none such. */
@@ -73,6 +74,9 @@ struct sass_item {
 	uint8_t flip; /* exclusive or: 7 = predicate whose bits are inverted, 1 = flag when clear */
 	uint8_t regs; /* how many registers, when regs_of does not say it */
 	uint8_t regs_at; /* lowest bit of the field that regs_of counts by */
+	uint8_t more_n;  /* bits that make it a register more, each; none in all is one */
+	uint8_t more[SASS_MORE];
+	bool is_counted; /* by one of these: regs alone does not say it */
 	bool is_next;    /* register after the one named, but not beyond RZ */
 	bool is_kept;    /* in an address, even when it says nothing */
 	int16_t nothing; /* value that says nothing (RZ, PT, 0), SASS_NEVER_NOTHING = there is none */
@@ -87,6 +91,7 @@ struct sass_item {
 struct sass_operand_row {
 	uint32_t first, n;                    /* items */
 	bool is_dest, is_optional, is_joined; /* joined: only a space before it */
+	bool is_hidden;                       /* read, and not in the text */
 	struct sass_marks marks;              /* around the whole operand */
 };
 

@@ -311,7 +311,7 @@ size_t sass_text(int sm, const struct sass_insn *insn, char out[SASS_TEXT_MAX])
 	for (unsigned i = 0; i < insn->row->operands_n; i++) {
 		const struct sass_operand_row *r = &t->operands[insn->row->operands_first + i];
 
-		if (r->is_optional && is_nothing(&t->items[r->first], insn->word))
+		if (r->is_hidden || (r->is_optional && is_nothing(&t->items[r->first], insn->word)))
 			continue;
 		put_text(&o, any && !r->is_joined ? ", " : " ");
 		put_operand(t, insn, r, &o);

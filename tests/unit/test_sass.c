@@ -120,6 +120,31 @@ static void a_row_is_read(void **state)
 	forget(&r);
 }
 
+/* What is read and not in the text, counts with bits behind them, bits without a trace. */
+static void hidden_and_counted(void **state)
+{
+	const struct sass_source row = {
+		80,      89, 7,   "x.def",
+		"=981+", "", "N", ">R@16#mem_n@73+76+76 [{R@24#0+72}] #87-90 ^UR@32#2"};
+	struct sass_reader r;
+
+	(void)state;
+	assert_string_equal(why_wrong(&r, 80, &row), "");
+	assert_int_equal(r.rows.at[0].operands_n, 3);
+	assert_int_equal(r.rows.at[0].claimed.hi >> 23 & 15, 15);
+	assert_true(r.operands.at[2].is_hidden && !r.operands.at[2].is_dest);
+	assert_false(r.operands.at[0].is_hidden || r.operands.at[1].is_hidden);
+	assert_string_equal(r.items.at[0].regs_of->name, "mem_n");
+	assert_int_equal(r.items.at[0].more_n, 2);
+	assert_int_equal(r.items.at[0].more[1], 76);
+	assert_int_equal(r.items.at[2].regs, 0);
+	assert_int_equal(r.items.at[2].more_n, 1);
+	assert_int_equal(r.items.at[2].more[0], 72);
+	assert_int_equal(r.items.at[r.operands.at[2].first].kind, SASS_ITEM_UREG);
+	assert_int_equal(r.items.at[r.operands.at[2].first].regs, 2);
+	forget(&r);
+}
+
 /* The reason names the row, and begins with `why`. */
 static void wrong_rows(void **state)
 {
@@ -151,6 +176,15 @@ static void wrong_rows(void **state)
 		{"=029", "", "N", "R@16^2", "what is this: ^2"},
 		{"=029", "", "N", "R@16-", "what is this: -"},
 		{"=029", "", "N", "R@16#nothing@3", "how many registers: nothing@3"},
+		{"=029", "", "N", "R@16#0", "how many registers: 0"},
+		{"=029", "", "N", "R@16#+", "how many registers: +"},
+		{"=029", "", "N", "R@16#2+", "which bit: "},
+		{"=029", "", "N", "R@16#2+128", "which bit: 128"},
+		{"=029", "", "N", "R@16#mem_n@73+1+2+3+4+5", "too many bits: 5"},
+		{"=029", "", "N", "R@16+2", "what is this: +2"},
+		{"=029", "", "N", "^>R@16", "no such kind or choice: >R@16"},
+		{"=029", "", "N", ">^R@16", "no such kind or choice: ^R@16"},
+		{"=029", "", "N", "#84-", "which bits: #84-"},
 		{"=029", "", "N", "fB", "no such operand in this form: fB"},
 		{"029/4", "", "N", "'PR", "no end of: PR"},
 		{"=029", "", "N", "[{R@24]", "no end of: {R@24]"},
@@ -284,10 +318,10 @@ static void any_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_load),   cmocka_unit_test(a_row_is_read),
-		cmocka_unit_test(wrong_rows),    cmocka_unit_test(as_the_oracle_says),
-		cmocka_unit_test(control_codes), cmocka_unit_test(unclaimed_bits),
-		cmocka_unit_test(any_word),
+		cmocka_unit_test(tables_load),        cmocka_unit_test(a_row_is_read),
+		cmocka_unit_test(hidden_and_counted), cmocka_unit_test(wrong_rows),
+		cmocka_unit_test(as_the_oracle_says), cmocka_unit_test(control_codes),
+		cmocka_unit_test(unclaimed_bits),     cmocka_unit_test(any_word),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
