@@ -145,6 +145,21 @@ static void hidden_and_counted(void **state)
 	forget(&r);
 }
 
+/* A matrix instruction has its uniform predicate from sm_86 on; before, these bits mean nothing. */
+static void words_by_architecture(void **state)
+{
+	const struct sass_source row = {80, 121, 7, "x.def", "=23c", "", "N", "$mma_predicate"};
+	struct sass_reader r;
+
+	(void)state;
+	for (int sm = 80; sm <= 86; sm += 6) {
+		assert_string_equal(why_wrong(&r, sm, &row), "");
+		assert_int_equal(r.rows.at[0].operands_n, sm == 86);
+		assert_int_equal(r.rows.at[0].claimed.hi >> 23 & 15, 15);
+		forget(&r);
+	}
+}
+
 /* The reason names the row, and begins with `why`. */
 static void wrong_rows(void **state)
 {
@@ -319,9 +334,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_load),        cmocka_unit_test(a_row_is_read),
-		cmocka_unit_test(hidden_and_counted), cmocka_unit_test(wrong_rows),
-		cmocka_unit_test(as_the_oracle_says), cmocka_unit_test(control_codes),
-		cmocka_unit_test(unclaimed_bits),     cmocka_unit_test(any_word),
+		cmocka_unit_test(hidden_and_counted), cmocka_unit_test(words_by_architecture),
+		cmocka_unit_test(wrong_rows),         cmocka_unit_test(as_the_oracle_says),
+		cmocka_unit_test(control_codes),      cmocka_unit_test(unclaimed_bits),
+		cmocka_unit_test(any_word),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
