@@ -25,6 +25,39 @@ static void add_operand(struct regset *s, const struct sass_operand *o)
 	}
 }
 
+/*
+ * All predicates as one operand: P2R reads and R2P writes those that its mask names. A mask in a register
+ * may name any: they are all read, and none is written for certain.
+ */
+static void add_predicates(const struct sass_insn *insn, struct effects *x)
+{
+	static const struct {
+		const char *op;
+		bool is_written, is_uniform;
+	} ops[] = {{"P2R", false, false},
+		   {"R2P", true, false},
+		   {"UP2UR", false, true},
+		   {"UR2UP", true, true}};
+	uint8_t mask = 0x7f;
+	bool is_known = false;
+
+	if (!strchr("PRU", *sass_op(insn)))
+		return;
+	for (unsigned i = 0; i < insn->operands_n; i++) {
+		const struct sass_operand *o = &insn->operands[i];
+
+		is_known = o->kind == SASS_IMMEDIATE && !(o->flags & SASS_IN_BANK);
+		mask = is_known ? o->value & 0x7f : 0x7f;
+	}
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+		struct regset *s = ops[i].is_written ? &x->writes : &x->reads;
+
+		if (strcmp(sass_op(insn), ops[i].op) || (ops[i].is_written && !is_known))
+			continue;
+		*(ops[i].is_uniform ? &s->up : &s->p) |= mask;
+	}
+}
+
 void dataflow_effects(const struct sass_insn *insn, struct effects *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -35,6 +68,7 @@ void dataflow_effects(const struct sass_insn *insn, struct effects *out)
 
 		add_operand(o->flags & SASS_DEST && is_value ? &out->writes : &out->reads, o);
 	}
+	add_predicates(insn, out);
 	if (insn->guard < SASS_PT) {
 		if (insn->guard_uniform)
 			out->reads.up |= (uint8_t)(1u << insn->guard);
@@ -83,47 +117,176 @@ unsigned regset_registers(const struct regset *s)
 
 /* ------------------------------------------------------------------------------------- liveness */
 
-/* What is live in front of an instruction, given what is live behind it. */
-static void step_back(const struct sass_insn *insn, struct regset *live)
+/* Whether what it writes may also stay as it was. A predicate among its operands does not matter here. */
+static bool is_guarded(const struct sass_insn *insn)
 {
+	return insn->guard != SASS_PT || insn->guard_not;
+}
+
+#define GUARDS 32u /* 2n: Pn holds, 2n + 1: it does not; from 16 on: UPn */
+
+/*
+ * What is needed in any case, and what only where a guard holds: @P0 MOV R1 and @!P0 MOV R1 together leave
+ * nothing of R1 alive, and neither does a write under @P0 that only a read under @P0 follows.
+ */
+struct needed {
+	struct regset always, under[GUARDS];
+	uint32_t guards; /* whose sets are not empty */
+};
+
+static void need(struct needed *n, const struct sass_insn *insn, bool is_opposite,
+		 const struct regset *what)
+{
+	const unsigned guard = (insn->guard_uniform ? 16u : 0) + 2u * insn->guard +
+			       (insn->guard_not != is_opposite);
+
+	if (insn->guard == SASS_PT) {
+		if (insn->guard_not == is_opposite)
+			regset_add(&n->always, what);
+		return;
+	}
+	regset_add(&n->under[guard], what);
+	n->guards |= 1u << guard;
+}
+
+static struct regset needed_in_all(const struct needed *n)
+{
+	struct regset all = n->always;
+
+	for (unsigned i = 0; n->guards >> i; i++)
+		if (n->guards >> i & 1)
+			regset_add(&all, &n->under[i]);
+	return all;
+}
+
+/* A predicate gets another value: what was needed under it is needed in any case. */
+static void forget(struct needed *n, const struct regset *written)
+{
+	for (unsigned i = 0; n->guards >> i; i++) {
+		if (!(n->guards >> i & 1) ||
+		    !((i < 16 ? written->p : written->up) >> (i / 2 % 8) & 1))
+			continue;
+		regset_add(&n->always, &n->under[i]);
+		memset(&n->under[i], 0, sizeof(n->under[i]));
+		n->guards &= ~(1u << i);
+	}
+}
+
+static void provide(struct needed *n, const struct sass_insn *insn, const struct regset *written)
+{
+	struct regset kept = n->always, moved = n->always;
+
+	regset_remove(&kept, written);
+	regset_remove(&moved, &kept);
+	n->always = kept;
+	for (unsigned i = 0; n->guards >> i; i++)
+		if (!is_guarded(insn) ||
+		    i == (insn->guard_uniform ? 16u : 0) + 2u * insn->guard + insn->guard_not)
+			regset_remove(&n->under[i], written);
+	if (is_guarded(insn))
+		need(n, insn, true, &moved);
+}
+
+struct liveness {
+	const struct cfg *g;
+	struct regset *live;    /* in front of each instruction */
+	struct regset returned; /* what is live behind the calls that lead into the code */
+};
+
+static uint32_t callee(const struct cfg *g, const struct sass_insn *call)
+{
+	const int64_t target = cfg_target(call);
+
+	return target >= 0 && target / SASS_BYTES < g->insns_n ? (uint32_t)(target / SASS_BYTES)
+							       : CFG_NONE;
+}
+
+/* What is needed in front of an instruction, given what is needed behind it. */
+static void step_back(const struct liveness *l, const struct sass_insn *insn, struct needed *n)
+{
+	const enum cfg_flow flow = cfg_flow(insn);
 	struct effects x;
 
 	dataflow_effects(insn, &x);
-	if (x.is_certain && !cfg_is_conditional(insn))
-		regset_remove(live, &x.writes);
-	regset_add(live, &x.reads);
+	forget(n, &x.writes);
+	if (x.is_certain)
+		provide(n, insn, &x.writes);
+	if (flow == CFG_CALL && callee(l->g, insn) != CFG_NONE)
+		need(n, insn, false, &l->live[callee(l->g, insn)]);
+	if (flow == CFG_RETURN)
+		need(n, insn, false, &l->returned);
+	if (insn->guard < SASS_PT && insn->guard_uniform)
+		n->always.up |= (uint8_t)(1u << insn->guard);
+	else if (insn->guard < SASS_PT)
+		n->always.p |= (uint8_t)(1u << insn->guard);
+	need(n, insn, false, &x.reads);
 }
 
-static void live_at_end(const struct cfg *g, const struct regset *live, uint32_t block,
-			struct regset *out)
+/* Nothing but its guard decides whether it goes where it says, or on. */
+static bool is_decided_by_guard(const struct sass_insn *insn)
 {
-	const struct cfg_block *b = &g->blocks[block];
+	struct sass_insn bare = *insn;
 
-	memset(out, 0, sizeof(*out));
-	for (uint32_t i = 0; i < b->successors_n; i++)
-		regset_add(out, &live[g->blocks[g->edges[b->successors + i]].first]);
+	bare.guard = SASS_PT;
+	bare.guard_not = false;
+	return is_guarded(insn) && cfg_flow(insn) != CFG_NEXT && cfg_flow(insn) != CFG_CALL &&
+	       cfg_flow(insn) != CFG_INDIRECT && !cfg_is_conditional(&bare);
+}
+
+static void needed_at_end(const struct liveness *l, uint32_t block, struct needed *n)
+{
+	const struct cfg *g = l->g;
+	const struct cfg_block *b = &g->blocks[block];
+	const struct sass_insn *last = &g->insns[b->end - 1];
+	const bool is_branch = cfg_flow(last) == CFG_BRANCH;
+	const bool is_decided = is_decided_by_guard(last) && (!is_branch || b->successors_n == 2);
+
+	memset(n, 0, sizeof(*n));
+	for (uint32_t i = 0; i < b->successors_n; i++) {
+		const uint32_t to = g->edges[b->successors + i];
+		const struct regset *live = &l->live[g->blocks[to].first];
+
+		if (is_decided)
+			need(n, last, !is_branch || to == block + 1, live);
+		else
+			regset_add(&n->always, live);
+	}
+}
+
+/* Who returns to where is not known: every return goes behind every call. */
+static void live_behind_calls(struct liveness *l)
+{
+	for (uint32_t i = 0; i < l->g->calls_n; i++) {
+		const uint32_t at = l->g->calls[i].insn;
+
+		if (at + 1 < l->g->insns_n && callee(l->g, &l->g->insns[at]) != CFG_NONE)
+			regset_add(&l->returned, &l->live[at + 1]);
+	}
 }
 
 const struct regset *dataflow_live(const struct cfg *g, struct arena *arena)
 {
-	struct regset *live = arena_array(arena, g->insns_n, sizeof(*live));
-	bool again = live && g->insns_n;
+	struct liveness l = {.g = g, .live = arena_array(arena, g->insns_n, sizeof(*l.live))};
+	bool again = l.live && g->insns_n;
 
 	while (again) {
 		again = false;
+		live_behind_calls(&l);
 		for (uint32_t b = g->blocks_n; b-- > 0;) {
-			const struct regset before = live[g->blocks[b].first];
-			struct regset now;
+			struct needed n;
 
-			live_at_end(g, live, b, &now);
+			needed_at_end(&l, b, &n);
 			for (uint32_t i = g->blocks[b].end; i-- > g->blocks[b].first;) {
-				step_back(&g->insns[i], &now);
-				live[i] = now;
+				struct regset now;
+
+				step_back(&l, &g->insns[i], &n);
+				now = needed_in_all(&n);
+				again |= memcmp(&l.live[i], &now, sizeof(now)) != 0;
+				l.live[i] = now;
 			}
-			again |= memcmp(&before, &now, sizeof(now)) != 0;
 		}
 	}
-	return live;
+	return l.live;
 }
 
 /* ---------------------------------------------------------------------------------- definitions */
@@ -161,7 +324,7 @@ static void search_block(struct search *s, uint32_t block, uint32_t at, struct r
 		if (x.is_certain && !regset_meets(&x.writes, &want))
 			continue;
 		found(s, i);
-		if (x.is_certain && !cfg_is_conditional(&s->g->insns[i]))
+		if (x.is_certain && !is_guarded(&s->g->insns[i]))
 			regset_remove(&want, &x.writes);
 		if (!memcmp(&want, &none, sizeof(want)))
 			return;

@@ -1,7 +1,7 @@
 /*
  * dataflow.h - which registers an instruction reads and writes, where a value comes from, and what is
- * live. Register counts are those of the rows of tables/sass.def (#2, #4). Registers only: memory, barriers
- * and PR (P2R, R2P) are not followed.
+ * live. Register counts are those of the rows of tables/sass.def (#2, #4). Registers only: memory and
+ * barriers are not followed.
  */
 #ifndef KBN_DATAFLOW_H
 #define KBN_DATAFLOW_H
@@ -25,7 +25,9 @@ struct effects {
 
 /*
  * What an instruction reads, its guard included, and what it writes where the guard lets it: whether an
- * old value can outlive the write says cfg_is_conditional(). Terms of an address are reads.
+ * old value can outlive the write is for the caller to see (insn->guard). Terms of an address are reads.
+ * P2R reads and R2P writes the predicates that the mask names; with a mask in a register all are read and
+ * none is written for certain.
  */
 void dataflow_effects(const struct sass_insn *insn, struct effects *out);
 
@@ -36,8 +38,9 @@ unsigned regset_registers(const struct regset *s); /* how many R */
 
 /*
  * Live registers in front of every instruction: live[i] for g->insns_n, in the arena. NULL when memory has
- * run out. What is not decoded keeps everything that it might read alive; calls and returns read and
- * write by a convention that nobody states, so all R that are live behind a call are so in front of it.
+ * run out. What is not decoded writes nothing for certain. A call writes nothing for certain either: what
+ * is live behind it is so in front of it, with what its target reads when that is in this code; a return
+ * leads behind all such calls. What calls and returns that lead elsewhere read, nobody states.
  */
 const struct regset *dataflow_live(const struct cfg *g, struct arena *arena);
 

@@ -36,6 +36,21 @@ static void leave(struct program *p)
 	add(p, 0x94d | ALWAYS << 12, UINT64_C(0x000fea0003800000));
 }
 
+/* ISETP.GE.AND Pto, PT, Rfrom, RZ, PT */
+static void compare(struct program *p, unsigned to, unsigned from)
+{
+	add(p, UINT64_C(0x000000ff0000720c) | from << 24,
+	    (UINT64_C(0x000fda0003f06270) & ~(UINT64_C(7) << 17)) | (uint64_t)to << 17);
+}
+
+static void jump(struct program *p, uint64_t op, uint64_t hi, uint32_t to)
+{
+	const int64_t d = ((int64_t)to - (int64_t)p->n - 1) * SASS_BYTES / 4;
+	const uint64_t v = (uint64_t)d & UINT64_C(0xffffffffffff);
+
+	add(p, op | ALWAYS << 12 | v << 34, hi | v >> 30);
+}
+
 static void branch(struct program *p, unsigned guard, uint32_t to)
 {
 	const int64_t d = ((int64_t)to - (int64_t)p->n - 1) * SASS_BYTES / 4;
@@ -101,6 +116,76 @@ static void straight(void **state)
 	arena_free(p.arena);
 }
 
+/* What only a guard needs, and what a guard's opposite leaves. */
+static void guards(void **state)
+{
+	struct program p = {.n = 0};
+	const struct regset *live;
+
+	(void)state;
+	compare(&p, 0, 9);     /* 0 */
+	mov(&p, 0, 1, 2);      /* 1: @P0 */
+	mov(&p, 8, 1, 3);      /* 2: @!P0 */
+	mov(&p, 0, 4, 6);      /* 3: @P0, read under @P0 only */
+	mov(&p, 0, 5, 4);      /* 4 */
+	mov(&p, ALWAYS, 7, 1); /* 5 */
+	mov(&p, 0, 10, 6);     /* 6: @P0 */
+	compare(&p, 0, 9);     /* 7: another P0 */
+	mov(&p, 0, 11, 10);    /* 8: of R10 the old value may be read */
+	leave(&p);
+	build(&p);
+	live = dataflow_live(&p.g, p.arena);
+	assert_int_equal(live[1].r[0], 1u << 2 | 1u << 3 | 1u << 6 | 1u << 9 | 1u << 10);
+	assert_int_equal(live[2].r[0], 1u << 1 | 1u << 3 | 1u << 6 | 1u << 9 | 1u << 10);
+	assert_int_equal(live[4].r[0], 1u << 1 | 1u << 4 | 1u << 6 | 1u << 9 | 1u << 10);
+	assert_int_equal(live[8].r[0], 1u << 10);
+	assert_int_equal(live[1].p, 1);
+	assert_int_equal(live[0].p, 0);
+	assert_int_equal(live[7].p, 0);
+	arena_free(p.arena);
+}
+
+/* A branch under a guard: what its target reads is needed under that guard. */
+static void guarded_branch(void **state)
+{
+	struct program p = {.n = 0};
+	const struct regset *live;
+
+	(void)state;
+	mov(&p, 8, 1, 2);      /* 0: @!P0 */
+	branch(&p, 8, 4);      /* 1: @!P0 */
+	mov(&p, ALWAYS, 4, 3); /* 2 */
+	leave(&p);
+	mov(&p, ALWAYS, 4, 1); /* 4 */
+	leave(&p);
+	build(&p);
+	live = dataflow_live(&p.g, p.arena);
+	assert_int_equal(live[0].r[0], 1u << 2 | 1u << 3);
+	assert_int_equal(live[1].r[0], 1u << 1 | 1u << 3);
+	arena_free(p.arena);
+}
+
+/* A call within the code: what it reads, and what is needed where it returns to. */
+static void call(void **state)
+{
+	struct program p = {.n = 0};
+	const struct regset *live;
+
+	(void)state;
+	mov(&p, ALWAYS, 1, 2);                                 /* 0 */
+	jump(&p, 0x944, UINT64_C(0x000fe20003c00000), 4);      /* 1: CALL.REL */
+	mov(&p, ALWAYS, 3, 5);                                 /* 2 */
+	leave(&p);                                             /* 3 */
+	mov(&p, ALWAYS, 6, 1);                                 /* 4 */
+	jump(&p, 0x20000950, UINT64_C(0x000fea0003c00000), 0); /* 5: RET.REL R32 */
+	build(&p);
+	live = dataflow_live(&p.g, p.arena);
+	assert_int_equal(live[5].r[0], 1u << 5 | 3ull << 32);
+	assert_int_equal(live[1].r[0], 1u << 1 | 1u << 5 | 3ull << 32);
+	assert_int_equal(live[0].r[0], 1u << 2 | 1u << 5 | 3ull << 32);
+	arena_free(p.arena);
+}
+
 /* Around a loop: what it writes late is what it reads early the next time. */
 static void loop(void **state)
 {
@@ -153,6 +238,18 @@ static void effects(void **state)
 		assert_int_equal(x.reads.r[0], rows[i].reads);
 		assert_int_equal(x.writes.r[0], rows[i].writes);
 	}
+	/* R2P PR, R8.B1, 0xf; P2R.B1 R90, PR, R90, 0x8 */
+	assert_true(sass_decode(80, (struct sass_word){0x0000000f08007804, 0x000fe40000001000}, 0,
+				&insn));
+	dataflow_effects(&insn, &x);
+	assert_int_equal(x.writes.p, 0xf);
+	assert_int_equal(x.reads.p, 0);
+	assert_int_equal(x.reads.r[0], 1ull << 8);
+	assert_true(sass_decode(80, (struct sass_word){0x000000085a5a7803, 0x000fe40000001000}, 0,
+				&insn));
+	dataflow_effects(&insn, &x);
+	assert_int_equal(x.reads.p, 8);
+	assert_int_equal(x.writes.p, 0);
 	assert_false(sass_decode(80, (struct sass_word){~0ull, ~0ull}, 0, &insn));
 	dataflow_effects(&insn, &x);
 	assert_false(x.is_certain);
@@ -161,9 +258,9 @@ static void effects(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(straight),
-		cmocka_unit_test(loop),
-		cmocka_unit_test(effects),
+		cmocka_unit_test(straight),       cmocka_unit_test(guards),
+		cmocka_unit_test(guarded_branch), cmocka_unit_test(call),
+		cmocka_unit_test(loop),           cmocka_unit_test(effects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
