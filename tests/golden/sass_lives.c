@@ -110,7 +110,7 @@ static void print_function(int sm, const struct cubin_function *f)
 	struct err e = {0};
 	struct cfg g;
 
-	if (arena && cfg_build(&g, arena, sm, f->code, f->branches, f->branches_n, &e) == 0) {
+	if (arena && cfg_build(&g, arena, sm, f, &e) == 0) {
 		const struct regset *live = dataflow_live(&g, arena);
 
 		printf("function %s\n", f->name);

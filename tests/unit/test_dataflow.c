@@ -17,6 +17,7 @@ struct program {
 	uint32_t n;
 	struct arena *arena;
 	struct cfg g;
+	uint32_t inner; /* instruction with which a function within begins, 0 = none */
 };
 
 static void add(struct program *p, uint64_t lo, uint64_t hi)
@@ -61,12 +62,16 @@ static void branch(struct program *p, unsigned guard, uint32_t to)
 
 static void build(struct program *p)
 {
+	struct cubin_part part = {0};
 	struct cubin_function f = {0};
 	struct err e = {0};
 
 	p->arena = arena_new();
 	assert_non_null(p->arena);
 	f.code = buf_of(p->code, p->n * SASS_BYTES);
+	part.offset = p->inner * SASS_BYTES;
+	f.parts = &part;
+	f.parts_n = p->inner > 0;
 	assert_int_equal(cfg_build(&p->g, p->arena, 80, &f, &e), 0);
 	assert_int_equal(p->g.undecoded, 0);
 }
@@ -168,7 +173,7 @@ static void guarded_branch(void **state)
 /* A call within the code: what it reads, and what is needed where it returns to. */
 static void call(void **state)
 {
-	struct program p = {.n = 0};
+	struct program p = {.inner = 4};
 	const struct regset *live;
 
 	(void)state;
