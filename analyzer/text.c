@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
@@ -142,6 +143,8 @@ char *text_real(char out[TEXT_NUMBER], double v)
 		snprintf(out, TEXT_NUMBER, "-");
 	else if (v >= 999.5 && v < 1e15)
 		text_count(out, (uint64_t)llround(v));
+	else if (v > 0 && v < 0.0005)
+		snprintf(out, TEXT_NUMBER, "<0.001");
 	else
 		snprintf(out, TEXT_NUMBER, "%.*f",
 			 fabs(v) >= 99.95    ? 0
@@ -152,14 +155,63 @@ char *text_real(char out[TEXT_NUMBER], double v)
 	return out;
 }
 
+/* Four digits of a number below 1,000: three decimals below 10, fewer above. */
+static int ratio_decimals(double v)
+{
+	return v < 9.9995 ? 3 : v < 99.995 ? 2 : 1;
+}
+
 char *text_ratio(char out[TEXT_NUMBER], double v)
 {
-	if (!isfinite(v) || v >= 999.95)
+	double whole = round(v);
+	int decimals = ratio_decimals(v);
+
+	if (!isfinite(v) || v < 0 || v >= 999.95)
 		return text_real(out, v);
-	if (v > 0 && v < 0.001)
+	if (v > 0 && v < 0.0005) {
 		snprintf(out, TEXT_NUMBER, "<0.001");
+		return out;
+	}
+	if (v == whole && v > 0) {
+		snprintf(out, TEXT_NUMBER, "%.0f", v);
+		return out;
+	}
+	snprintf(out, TEXT_NUMBER, "%.*f", decimals, v);
+	/* rounded to a whole number that it is not: near 1 or 2 it matters on which side it lies */
+	if (v != whole && whole < 10 && strtod(out, NULL) == whole)
+		snprintf(out, TEXT_NUMBER, "%c%.*f", v < whole ? '<' : '>', ratio_decimals(whole),
+			 whole);
+	return out;
+}
+
+/* The `n` characters of a number with decimals, without zeros at its end: "12.50" is "12.5". */
+static void drop_zeros(char *number, int n)
+{
+	while (n > 0 && number[n - 1] == '0')
+		n--;
+	number[n > 0 && number[n - 1] == '.' ? n - 1 : n] = '\0';
+}
+
+char *text_pct(char out[TEXT_NUMBER], double pct)
+{
+	const double hundredths = 100 * pct;
+	char number[TEXT_NUMBER];
+
+	if (!isfinite(pct) || pct < 0 || pct >= 999.5)
+		text_real(number, pct);
+	else if (pct > 0 && hundredths < 0.5)
+		snprintf(number, sizeof(number), "<0.01");
+	else if (fabs(hundredths - round(hundredths)) < 1e-6)
+		drop_zeros(number, snprintf(number, sizeof(number), "%.2f", pct));
+	else if (pct < 100 && pct >= 99.95)
+		snprintf(number, sizeof(number), ">99.9");
 	else
-		snprintf(out, TEXT_NUMBER, v < 1 ? "%.3f" : "%.4g", v);
+		snprintf(number, sizeof(number), "%.*f",
+			 pct < 9.995   ? 2
+			 : pct < 99.95 ? 1
+				       : 0,
+			 pct);
+	snprintf(out, TEXT_NUMBER, "%.30s%s", number, isfinite(pct) ? "%" : "");
 	return out;
 }
 
@@ -212,4 +264,61 @@ size_t text_columns(const char *utf8)
 	for (; *utf8; utf8++)
 		n += (*utf8 & 0xc0) != 0x80;
 	return n;
+}
+
+void text_wrapped(const char *lead, const char *utf8, int columns, FILE *out)
+{
+	size_t indent = text_columns(lead), at = indent;
+	const char *s = utf8;
+
+	fputs(lead, out);
+	while (*s) {
+		size_t word = strcspn(s, " "), width = 0;
+
+		for (size_t i = 0; i < word; i++)
+			width += (s[i] & 0xc0) != 0x80;
+		if (at > indent && at + 1 + width > (size_t)columns) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (at > indent) {
+			fputc(' ', out);
+			at++;
+		}
+		fwrite(s, 1, word, out);
+		at += width;
+		s += word;
+		s += strspn(s, " ");
+	}
+	fputc('\n', out);
+}
+
+#define WORD 32 /* letters of the longest word that is compared */
+
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+int text_distance(const char *typed, const char *meant)
+{
+	size_t n = strlen(typed), m = strlen(meant);
+	int d[WORD + 1][WORD + 1];
+
+	if (n > WORD || m > WORD || n < 2)
+		return TEXT_FAR;
+	if (n > 3 && strncmp(typed, meant, n) == 0)
+		return 0;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t k = 0; k <= m; k++) {
+			if (!i || !k) {
+				d[i][k] = (int)(i + k);
+				continue;
+			}
+			d[i][k] = least(least(d[i - 1][k], d[i][k - 1]) + 1,
+					d[i - 1][k - 1] + (typed[i - 1] != meant[k - 1]));
+			if (i > 1 && k > 1 && typed[i - 1] == meant[k - 2] &&
+			    typed[i - 2] == meant[k - 1])
+				d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
+		}
+	return d[n][m];
 }

@@ -1,12 +1,11 @@
 /*
  * test_render_text.c - what people read: the table fits its width whatever the names are, Markdown
- * cannot be broken by a name, CSV has one cell per column, files appear whole; and the small helpers.
+ * cannot be broken by a name, CSV has one cell per column, files appear whole.
  */
 #include "kbn_test.h"
 
 #include <math.h>
 
-#include "arena.h"
 #include "report_fixture.h"
 #include "text.h"
 
@@ -288,77 +287,6 @@ static void files_are_whole_or_absent(void **state)
 	fixture_report_close(&f);
 }
 
-static void numbers(void **state)
-{
-	char t[TEXT_NUMBER];
-
-	(void)state;
-	assert_string_equal(text_count(t, 0), "0");
-	assert_string_equal(text_count(t, 999), "999");
-	assert_string_equal(text_count(t, 1000), "1,000");
-	assert_string_equal(text_count(t, UINT64_MAX), "18,446,744,073,709,551,615");
-	assert_string_equal(text_int(t, -1), "-");
-	assert_string_equal(text_real(t, NAN), "-");
-	assert_string_equal(text_real(t, INFINITY), "-");
-	assert_string_equal(text_real(t, 0.6123), "0.612");
-	assert_string_equal(text_real(t, 9.994), "9.99");
-	assert_string_equal(text_real(t, 9.996), "10.0");
-	assert_string_equal(text_real(t, 99.96), "100");
-	assert_string_equal(text_real(t, 12345.6), "12,346");
-	assert_string_equal(text_real(t, -5), "-5.00");
-	assert_string_equal(text_ratio(t, 1.00095), "1.001");
-	assert_string_equal(text_ratio(t, 0.07), "0.070");
-	assert_string_equal(text_ratio(t, 1234.6), "1,235");
-	assert_string_equal(text_ratio(t, 0.0002), "<0.001");
-	assert_string_equal(text_ratio(t, 0), "0.000");
-	assert_string_equal(text_ratio(t, NAN), "-");
-	assert_string_equal(text_us(t, 0.612), "0.612 us");
-	assert_string_equal(text_us(t, 999.7), "1.00 ms");
-	assert_string_equal(text_us(t, 1.5e6), "1.50 s");
-	assert_string_equal(text_us(t, NAN), "-");
-	assert_string_equal(text_bytes(t, 512), "512 B");
-	assert_string_equal(text_bytes(t, 50176), "49 KB");
-	assert_string_equal(text_bytes(t, 50177), "49.0 KB");
-	assert_string_equal(text_bytes(t, -1), "-");
-}
-
-/* The well-formed sequences at the edges of each class, and the ill-formed ones beside them. */
-static void utf8(void **state)
-{
-	static const struct {
-		const char *in, *out;
-	} cases[] = {
-		{"plain", "plain"},
-		{"\xc2\x80", "\xc2\x80"},
-		{"\xc1\xbf", "\xef\xbf\xbd\xef\xbf\xbd"}, /* overlong */
-		{"\xe0\xa0\x80", "\xe0\xa0\x80"},
-		{"\xe0\x9f\xbf", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-		{"\xed\x9f\xbf", "\xed\x9f\xbf"},
-		{"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* surrogate */
-		{"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
-		{"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-		{"cut\xe2\x82", "cut\xef\xbf\xbd\xef\xbf\xbd"},
-		{"a\x1b[2J", "a\xef\xbf\xbd[2J"},
-		{"\xff", "\xef\xbf\xbd"},
-	};
-	struct arena *a = arena_new();
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct tail_copy copy = tail_copy(cases[i].in, strlen(cases[i].in) + 1);
-		bool changed;
-		const char *out = text_utf8(a, copy.data, &changed);
-
-		assert_string_equal(out, cases[i].out);
-		assert_int_equal(changed, strcmp(cases[i].in, cases[i].out) != 0);
-		if (!changed)
-			assert_ptr_equal(out, copy.data);
-		tail_free(&copy);
-	}
-	assert_string_equal(text_hex(a, "\x00\xab\xff", 3), "00abff");
-	arena_free(a);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,8 +299,6 @@ int main(void)
 		cmocka_unit_test(labels),
 		cmocka_unit_test(csv_is_rectangular),
 		cmocka_unit_test(files_are_whole_or_absent),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(utf8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
