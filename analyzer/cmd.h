@@ -5,6 +5,8 @@
 #ifndef KBN_CMD_H
 #define KBN_CMD_H
 
+#include <stdbool.h>
+
 #include "err.h"
 
 enum cmd_status {
@@ -23,6 +25,12 @@ int cmd_occupancy(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
 int cmd_sass(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
+
+/* Does `word` look like the id of a statement in a report: KBN-N010, n010? */
+bool cmd_is_note(const char *word);
+/* Print what the statement `id` means, why it is made and what to do; or all of them, a line each. */
+int cmd_help_note(const char *id);
+int cmd_help_notes(void);
 
 /* Fill *e for a name that is no device; a similar one is suggested. Returns -1. */
 int cmd_no_device(const char *name, struct err *e);

@@ -3,9 +3,12 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "kbn_env.h"
+#include "text.h"
 
 #ifndef KBN_VERSION
 #define KBN_VERSION "0"
@@ -40,6 +43,34 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+/* What somebody may have wanted who typed `word` where a command stands. */
+static void say_instead(const char *word)
+{
+	const struct command *best = NULL;
+	int least = TEXT_FAR;
+	struct stat st;
+
+	for (size_t i = 0; i < COMMANDS; i++) {
+		int far = text_distance(word, commands[i].name);
+
+		if (far < least) {
+			best = &commands[i];
+			least = far;
+		}
+	}
+	if (stat(word, &st) == 0 && S_ISDIR(st.st_mode))
+		fprintf(stderr, "to report what was recorded there: kbn report %s\n", word);
+	else if (stat(word, &st) == 0 && access(word, X_OK) == 0)
+		fprintf(stderr, "to record that program: kbn run -- %s%s\n",
+			strchr(word, '/') ? "" : "./", word);
+	else if (word[0] == '-')
+		fprintf(stderr, "options come behind a command: kbn run [options] -- APP...\n");
+	else if (best)
+		fprintf(stderr, "did you mean kbn %s?\n", best->name);
+	else
+		fprintf(stderr, "kbn help lists the commands\n");
+}
+
 static void usage(FILE *out)
 {
 	fprintf(out,
@@ -53,7 +84,8 @@ static void usage(FILE *out)
 		fprintf(out, "  kbn %-10s %-34s %s\n", commands[i].name, commands[i].arguments,
 			commands[i].help);
 	fprintf(out,
-		"\nkbn help COMMAND describes a command, kbn help env the KBN_* settings.\n"
+		"\nkbn help COMMAND describes a command, kbn help env the KBN_* settings, kbn help KBN-N010 a note\n"
+		"of a report; kbn help notes lists those.\n"
 		"Exit status: 0 good, 1 the input cannot be analysed, 2 usage; kbn run: that of APP.\n");
 }
 
@@ -80,10 +112,15 @@ static int help(int argc, char **argv)
 		help_env();
 		return CMD_GOOD;
 	}
+	if (strcmp(argv[1], "notes") == 0)
+		return cmd_help_notes();
 	c = find(argv[1]);
 	if (c)
 		return c->run(2, again);
+	if (cmd_is_note(argv[1]))
+		return cmd_help_note(argv[1]);
 	fprintf(stderr, "kbn help: no command %s\n", argv[1]);
+	say_instead(argv[1]);
 	return CMD_USAGE;
 }
 
@@ -104,7 +141,8 @@ int main(int argc, char **argv)
 	}
 	c = find(argv[1]);
 	if (!c) {
-		fprintf(stderr, "kbn: no command %s; kbn help lists them\n", argv[1]);
+		fprintf(stderr, "kbn: no command %s\n", argv[1]);
+		say_instead(argv[1]);
 		return CMD_USAGE;
 	}
 	return c->run(argc - 1, argv + 1);

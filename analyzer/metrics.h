@@ -37,7 +37,7 @@ struct metric_resources {
 	int uses_syscalls; /* calls the driver's device code (assert, printf, malloc): 0, 1, -1 = not known */
 };
 
-/* A statement with a stable id: KBN-R... reason, KBN-T... trap, KBN-N... note. */
+/* A statement with a stable id, which is that of a row of finding.h. */
 struct metric_finding {
 	const char *id, *text;
 };

@@ -10,15 +10,16 @@
 
 #include "arena.h"
 #include "count.h"
+#include "finding.h"
 #include "text.h"
 
 #define SHORT_KERNEL_US     10.0 /* below it the launch itself may be what costs */
 #define FIRST_LAUNCH_FACTOR 10 /* a first launch this much slower than the median is worth a word */
 
-static void add_finding(struct metric_finding *list, int *n, const char *id, const char *text)
+static void add_finding(struct metric_finding *list, int *n, enum finding finding, const char *text)
 {
 	if (*n < METRIC_FINDINGS && text)
-		list[(*n)++] = (struct metric_finding){id, text};
+		list[(*n)++] = (struct metric_finding){finding_rows[finding].id, text};
 }
 
 /* ---------------------------------------------------------------- devices */
@@ -94,6 +95,7 @@ static const char *few_blocks(struct arena *a, const struct model_kernel *k,
 {
 	uint64_t blocks = count_volume(k->shape->grid);
 	int sms = k->shape->green_sm_count ? count_int(k->shape->green_sm_count) : d->hw.sm_count;
+	char waves[TEXT_NUMBER];
 
 	if (blocks < (uint64_t)sms)
 		return text_format(a, "%llu %s for %d SMs: %d %s", (unsigned long long)blocks,
@@ -101,8 +103,8 @@ static const char *few_blocks(struct arena *a, const struct model_kernel *k,
 				   text_plural((uint64_t)sms - blocks, "SM never works",
 					       "SMs never work"));
 	return text_format(
-		a, "%.4g waves: the grid does not fill the SMs with the blocks they could hold",
-		k->occupancy.waves);
+		a, "%s waves: the grid does not fill the SMs with the blocks they could hold",
+		text_ratio(waves, k->occupancy.waves));
 }
 
 /* What time and geometry prove without knowing the work. */
@@ -110,26 +112,28 @@ static void build_verdict(struct model_kernel *k, const struct model_device *d, 
 {
 	struct metric_class *v = &k->verdict;
 	const struct occupancy *o = &k->occupancy;
-#define REASON(id, ...) add_finding(v->reasons, &v->reasons_n, id, text_format(a, __VA_ARGS__))
+	char waves[TEXT_NUMBER], full[TEXT_NUMBER], idle[TEXT_NUMBER];
+#define REASON(finding, ...) \
+	add_finding(v->reasons, &v->reasons_n, finding, text_format(a, __VA_ARGS__))
 
 	v->class = quantity_label_names[QUANTITY_UNKNOWN];
 	v->label = quantity_label_names[QUANTITY_UNKNOWN];
-	REASON("KBN-R001", "the work of the kernel (operations, bytes) is not known: "
-			   "instruction analysis is not part of this version");
+	REASON(FINDING_WORK_UNKNOWN, "%s", finding_rows[FINDING_WORK_UNKNOWN].text);
 	if (k->occupancy_known && o->waves < 1)
-		add_finding(v->reasons, &v->reasons_n, "KBN-R002", few_blocks(a, k, d));
+		add_finding(v->reasons, &v->reasons_n, FINDING_SMALL_GRID, few_blocks(a, k, d));
 	else if (k->occupancy_known && o->waves < 2 && o->last_wave_pct < 100)
-		REASON("KBN-R003",
-		       "tail: %.4g waves, the last %.3g%% full; %.0f%% of the SM time idles when all blocks "
-		       "take the same time",
-		       o->waves, o->last_wave_pct, o->tail_waste_pct);
+		REASON(FINDING_TAIL,
+		       "tail: %s waves, the last %s full; %s of the SM time idles when all blocks take the "
+		       "same time",
+		       text_ratio(waves, o->waves), text_pct(full, o->last_wave_pct),
+		       text_pct(idle, o->tail_waste_pct));
 	if (k->occupancy_known && o->enough_warps == 0)
-		REASON("KBN-R004",
+		REASON(FINDING_FEW_WARPS,
 		       "room for %d warp%s per SM, below the %d from which latency counts as hidden%s",
 		       o->warps_per_sm, o->warps_per_sm == 1 ? "" : "s", o->enough_warps_at,
 		       o->enough_is_published ? "" : " (a rule of thumb)");
 	if (k->times.median < SHORT_KERNEL_US)
-		REASON("KBN-R005",
+		REASON(FINDING_SHORT,
 		       "shorter than %.0f us: it may be bound by its launch, but the gaps between launches "
 		       "are not recorded",
 		       SHORT_KERNEL_US);
@@ -146,35 +150,33 @@ static void build_traps(struct model_kernel *k, struct arena *a)
 	const struct metric_resources *r = &k->resources;
 	const struct metric_times *t = &k->times;
 	char first[TEXT_NUMBER];
-#define TRAP(id, ...) add_finding(k->traps, &k->traps_n, id, text_format(a, __VA_ARGS__))
+#define TRAP(finding, ...)  add_finding(k->traps, &k->traps_n, finding, text_format(a, __VA_ARGS__))
+#define PLAIN_TRAP(finding) TRAP(finding, "%s", finding_rows[finding].text)
 
 	if (k->code.debug_build == 1)
-		TRAP("KBN-T001",
-		     "debug build (-G): nothing is inlined and variables live in memory; its speed says little");
+		PLAIN_TRAP(FINDING_DEBUG);
 	if (r->spill_instructions > 0)
-		TRAP("KBN-T002",
+		TRAP(FINDING_SPILLS,
 		     "%d instructions spill registers to local memory (%d bytes per thread)",
 		     r->spill_instructions, r->local_bytes);
 	else if (r->local_bytes > 0)
-		TRAP("KBN-T002",
+		TRAP(FINDING_SPILLS,
 		     "%d bytes of local memory per thread: spilled registers or arrays indexed at run time",
 		     r->local_bytes);
 	if (is_jit(k->shape->kernel->image))
-		TRAP("KBN-T003",
-		     "compiled from PTX by the driver at load: slow first start, and no code tuned for this GPU was "
-		     "shipped");
+		PLAIN_TRAP(FINDING_JIT);
 	if (!t->warmup_only && t->first > FIRST_LAUNCH_FACTOR * t->median)
-		TRAP("KBN-T004",
+		TRAP(FINDING_FIRST_LAUNCH,
 		     "the first launch took %s, %.0f times the median: it stands apart from the statistics",
 		     text_us(first, t->first), t->first / t->median);
 	if (k->shape->overflow)
-		TRAP("KBN-T005",
-		     "many geometries of this kernel share this entry: the cap on kernel shapes was reached");
+		PLAIN_TRAP(FINDING_MANY_SHAPES);
 	if (k->cliff_known && k->cliff.above_cliff)
-		TRAP("KBN-T006",
-		     "above the shared memory cliff: one block per SM because of shared memory alone");
+		PLAIN_TRAP(FINDING_ABOVE_CLIFF);
 	if (k->code.mismatch)
-		TRAP("KBN-T007", "the stored code may not be what ran: %s", k->code.mismatch);
+		TRAP(FINDING_CODE_DIFFERS, "%s: %s", finding_rows[FINDING_CODE_DIFFERS].text,
+		     k->code.mismatch);
+#undef PLAIN_TRAP
 #undef TRAP
 }
 
@@ -236,7 +238,7 @@ static void build_kernel_time(struct model *m, const struct session *s)
 		}
 	}
 	if (!any) {
-		t->kernel_time_us = quantity_unknown("no kernel was timed");
+		t->kernel_time_us = quantity_unknown("no kernel has a usable time");
 		return;
 	}
 	if (t->shapes_untimed || replayed) {

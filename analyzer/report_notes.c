@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "finding.h"
+
 #define BUSY_PCT 80.0 /* below it the problem is on the host */
 
-static void note(struct builder *b, const char *id, const char *text)
+static void note(struct builder *b, enum finding finding, const char *text)
 {
+	const char *id = finding_rows[finding].id;
 	struct metric_finding *n;
 
 	text = report_clean(b, report_must(b, text));
@@ -21,51 +24,34 @@ static void note(struct builder *b, const char *id, const char *text)
 	if (n)
 		*n = (struct metric_finding){id, text};
 }
-#define NOTE(b, id, ...) note(b, id, text_format((b)->arena, __VA_ARGS__))
+#define NOTE(b, finding, ...) note(b, finding, text_format((b)->arena, __VA_ARGS__))
 
-static const char simulated_text[] =
-	"times are simulated: this was recorded on a stand-in driver that runs no kernel; durations are made "
-	"up, whatever the code does";
-
-/* One row per note of the recording: its id, and words before and after what it shows. */
+/* The notes of the recording: which statement each is, and what is put into its text. */
 static const struct note_row {
 	int note; /* enum kbn_note or enum session_note_kind */
-	const char *id, *before;
-	enum { NOTE_PLAIN, NOTE_TEXT, NOTE_VALUE } shows;
-	const char *after;
+	enum finding finding;
+	enum {
+		NOTE_PLAIN,
+		NOTE_TEXT, /* behind a colon */
+		NOTE_VALUE /* for the # */
+	} shows;
 } note_rows[] = {
-	{KBN_NOTE_OFF, "KBN-N001", "recording stopped early: ", NOTE_TEXT, ""},
-	{KBN_NOTE_LOG_FULL, "KBN-N002", "", NOTE_VALUE,
-	 " log records were dropped: some kernels may lack name or code"},
-	{KBN_NOTE_SLOTS_FULL, "KBN-N003",
-	 "the cap on kernel shapes was reached: later geometries share one entry per kernel",
-	 NOTE_PLAIN, ""},
-	{KBN_NOTE_TIMING_OFF, "KBN-N004", "kernel times could not be taken: ", NOTE_TEXT, ""},
-	{KBN_NOTE_EXPORT_TABLE, "KBN-N005",
-	 "the program asked for an unusual private driver table, calls through it are not seen: ",
-	 NOTE_TEXT, ""},
-	{KBN_NOTE_UNWRAPPED, "KBN-N006",
-	 "a driver function was handed out unwrapped, calls through it are not seen: ", NOTE_TEXT,
-	 ""},
-	{KBN_NOTE_FOREIGN, "KBN-N007",
-	 "another profiler was in the process and may disturb the times: ", NOTE_TEXT, ""},
-	{KBN_NOTE_STICKY, "KBN-N008", "a context ended with CUDA error ", NOTE_VALUE, ""},
-	{KBN_NOTE_SIMULATED, "KBN-N010", simulated_text, NOTE_PLAIN, ""},
-	{KBN_NOTE_SKETCH_FULL, "KBN-N011",
-	 "the cap on quantile sketches was reached: some medians rest on the first samples only",
-	 NOTE_PLAIN, ""},
-	{KBN_NOTE_CHECKPOINT, "KBN-N012", "the process was checkpointed: times across it are void",
-	 NOTE_PLAIN, ""},
-	{SESSION_NOTE_DAMAGED, "KBN-N040", "a part of the recording could not be read: ", NOTE_TEXT,
-	 ""},
-	{SESSION_NOTE_IDENTITY, "KBN-N025",
-	 "accounting does not add up: launches seen and bins differ by ", NOTE_VALUE, ""},
-	{SESSION_NOTE_TWICE, "KBN-N041", "the same recording was given twice and is counted once",
-	 NOTE_PLAIN, ""},
-	{SESSION_NOTE_TORN, "KBN-N022", "", NOTE_VALUE,
-	 " parts were being written while they were read and may lag behind"},
-	{SESSION_NOTE_UNKNOWN, "KBN-N042", "", NOTE_VALUE,
-	 " records are of a kind that only a newer kbn knows"},
+	{KBN_NOTE_OFF, FINDING_OFF, NOTE_TEXT},
+	{KBN_NOTE_LOG_FULL, FINDING_LOG_FULL, NOTE_VALUE},
+	{KBN_NOTE_SLOTS_FULL, FINDING_SLOTS_FULL, NOTE_PLAIN},
+	{KBN_NOTE_TIMING_OFF, FINDING_TIMING_OFF, NOTE_TEXT},
+	{KBN_NOTE_EXPORT_TABLE, FINDING_EXPORT_TABLE, NOTE_TEXT},
+	{KBN_NOTE_UNWRAPPED, FINDING_UNWRAPPED, NOTE_TEXT},
+	{KBN_NOTE_FOREIGN, FINDING_FOREIGN, NOTE_TEXT},
+	{KBN_NOTE_STICKY, FINDING_STICKY, NOTE_VALUE},
+	{KBN_NOTE_SIMULATED, FINDING_SIMULATED, NOTE_PLAIN},
+	{KBN_NOTE_SKETCH_FULL, FINDING_SKETCH_FULL, NOTE_PLAIN},
+	{KBN_NOTE_CHECKPOINT, FINDING_CHECKPOINT, NOTE_PLAIN},
+	{SESSION_NOTE_DAMAGED, FINDING_DAMAGED, NOTE_TEXT},
+	{SESSION_NOTE_IDENTITY, FINDING_IDENTITY, NOTE_VALUE},
+	{SESSION_NOTE_TWICE, FINDING_TWICE, NOTE_PLAIN},
+	{SESSION_NOTE_TORN, FINDING_TORN, NOTE_VALUE},
+	{SESSION_NOTE_UNKNOWN, FINDING_NEWER, NOTE_VALUE},
 };
 
 /*
@@ -88,27 +74,53 @@ static bool is_usual_table(const char *uuid)
 	return false;
 }
 
+/* The statement with a number in place of its #. */
+static void note_number(struct builder *b, enum finding finding, int64_t n)
+{
+	const char *text = finding_rows[finding].text, *number = strchr(text, '#');
+	char shown[TEXT_NUMBER];
+
+	if (number)
+		NOTE(b, finding, "%.*s%s%s%s", (int)(number - text), text, n < 0 ? "-" : "",
+		     text_count(shown, n < 0 ? 0 - (uint64_t)n : (uint64_t)n), number + 1);
+}
+
+static void note_from_row(struct builder *b, const struct note_row *row, int64_t value,
+			  const char *said)
+{
+	const char *text = finding_rows[row->finding].text;
+
+	if (row->shows == NOTE_VALUE)
+		note_number(b, row->finding, value);
+	else if (row->shows == NOTE_TEXT)
+		NOTE(b, row->finding, "%s: %s", text, said);
+	else
+		NOTE(b, row->finding, "%s", text);
+}
+
+/* The header of the slots has the number of all, where it could be read. */
+static bool is_counted(const struct builder *b, const struct session_note *n)
+{
+	return n->note == KBN_NOTE_LOG_FULL && n->run < b->s->runs_n &&
+	       b->s->runs[n->run].log_dropped;
+}
+
 static void note_from_session(struct builder *b, const struct session_note *n)
 {
 	const char *said = n->text ? n->text : "";
 
 	if (n->note == KBN_NOTE_WINDOW) /* says when; note_of_window says what it means */
 		return;
+	if (is_counted(b, n))
+		return;
 	if (n->note == KBN_NOTE_EXPORT_TABLE && is_usual_table(said))
 		return;
-	for (size_t i = 0; i < sizeof(note_rows) / sizeof(*note_rows); i++) {
-		const struct note_row *row = &note_rows[i];
-
-		if (row->note != n->note)
-			continue;
-		if (row->shows == NOTE_VALUE)
-			NOTE(b, row->id, "%s%lld%s", row->before, (long long)n->value, row->after);
-		else
-			NOTE(b, row->id, "%s%s%s", row->before, row->shows == NOTE_TEXT ? said : "",
-			     row->after);
-		return;
-	}
-	NOTE(b, "KBN-N099", "%s", *said ? said : "a note that this version does not know");
+	for (size_t i = 0; i < sizeof(note_rows) / sizeof(*note_rows); i++)
+		if (note_rows[i].note == n->note) {
+			note_from_row(b, &note_rows[i], n->value, said);
+			return;
+		}
+	NOTE(b, FINDING_OTHER, "%s", *said ? said : finding_rows[FINDING_OTHER].text);
 }
 
 /* The program may call cuProfilerStart for itself: it limits the recording only when asked to. */
@@ -129,7 +141,7 @@ static void note_of_window(struct builder *b)
 	for (size_t i = 0; i < b->s->notes_n; i++)
 		opened |= b->s->notes[i].note == KBN_NOTE_WINDOW && b->s->notes[i].value;
 	if (limited)
-		NOTE(b, "KBN-N009", "recording was limited to cuProfilerStart ... cuProfilerStop%s",
+		NOTE(b, FINDING_WINDOW, "%s%s", finding_rows[FINDING_WINDOW].text,
 		     opened ? "" : ", and the program never called cuProfilerStart");
 }
 
@@ -140,11 +152,11 @@ static void note_of_nothing(struct builder *b)
 	char n[TEXT_NUMBER];
 
 	if (filtered)
-		NOTE(b, "KBN-N024", "no kernel to show: %s %s left out on request",
+		NOTE(b, FINDING_NOTHING, "no kernel to show: %s %s left out on request",
 		     text_count(n, filtered),
 		     text_plural(filtered, "launch was", "launches were all"));
 	else
-		NOTE(b, "KBN-N024", "no kernel launch was recorded");
+		NOTE(b, FINDING_NOTHING, "%s", finding_rows[FINDING_NOTHING].text);
 }
 
 static void notes_of_runs(struct builder *b)
@@ -161,20 +173,19 @@ static void notes_of_runs(struct builder *b)
 		unfinished = count_sum(unfinished, r->unfinished);
 	}
 	if (running)
-		NOTE(b, "KBN-N020",
+		NOTE(b, FINDING_RUNNING,
 		     "%u of %zu %s still running: the figures are those of this moment", running,
 		     b->s->runs_n, text_plural(b->s->runs_n, "process is", "processes are"));
 	if (killed)
-		NOTE(b, "KBN-N021",
+		NOTE(b, FINDING_NOT_CLOSED,
 		     "%u of %zu %s ended without closing the recording (killed, or _exit): everything "
 		     "written until then is here",
 		     killed, b->s->runs_n, text_plural(b->s->runs_n, "process", "processes"));
 	if (log_dropped)
-		NOTE(b, "KBN-N002", "%llu log %s dropped: some kernels may lack name or code",
-		     (unsigned long long)log_dropped,
-		     text_plural(log_dropped, "record was", "records were"));
+		note_number(b, FINDING_LOG_FULL,
+			    log_dropped < INT64_MAX ? (int64_t)log_dropped : INT64_MAX);
 	if (unfinished && !running)
-		NOTE(b, "KBN-N023", "%llu timed %s had no result when the recording ended",
+		NOTE(b, FINDING_UNFINISHED, "%llu timed %s had no result when the recording ended",
 		     (unsigned long long)unfinished, text_plural(unfinished, "launch", "launches"));
 	if (b->s->runs_n && !b->s->shapes_n)
 		note_of_nothing(b);
@@ -191,10 +202,11 @@ static void note_of_identity(struct builder *b)
 	for (size_t i = 0; i < sizeof(bins) / sizeof(*bins); i++)
 		sum = count_sum(sum, bins[i]);
 	if (sum != a->launches_seen)
-		NOTE(b, "KBN-N025", "accounting does not add up: %llu launches seen, %llu in bins",
+		NOTE(b, FINDING_IDENTITY,
+		     "accounting does not add up: %llu launches seen, %llu in bins",
 		     (unsigned long long)a->launches_seen, (unsigned long long)sum);
 	if (a->dropped)
-		NOTE(b, "KBN-N026", "%llu %s could not be recorded for want of room",
+		NOTE(b, FINDING_DROPPED, "%llu %s could not be recorded for want of room",
 		     (unsigned long long)a->dropped, text_plural(a->dropped, "launch", "launches"));
 }
 
@@ -204,27 +216,28 @@ static void notes_of_devices(struct builder *b)
 		const struct report_device *d = &b->r->devices[i];
 
 		if (d->hw.arch.sm <= 0) {
-			NOTE(b, "KBN-N027", "the device of some launches is not known");
+			NOTE(b, FINDING_DEVICE, "the device of some launches is not known");
 			continue;
 		}
 		if (!d->hw.arch_known)
-			NOTE(b, "KBN-N027",
+			NOTE(b, FINDING_DEVICE,
 			     "%s: no row for sm_%d in the hardware table, occupancy is not known",
 			     d->name, d->hw.arch.sm);
 		else if (!d->hw.arch_exact)
-			NOTE(b, "KBN-N027",
+			NOTE(b, FINDING_DEVICE,
 			     "%s: sm_%d is not in the hardware table, the nearest row is used",
 			     d->name, d->hw.arch.sm);
 		if (d->hw.dram_why)
-			NOTE(b, "KBN-N028", "%s: bandwidth not known: %s", d->name, d->hw.dram_why);
+			NOTE(b, FINDING_BANDWIDTH, "%s: bandwidth not known: %s", d->name,
+			     d->hw.dram_why);
 		if (!d->bias_calibrated && !b->r->simulated &&
 		    b->r->timing.gated.n + b->r->timing.plain.n > 0)
-			NOTE(b, "KBN-N029",
+			NOTE(b, FINDING_NOT_CALIBRATED,
 			     "%s: never calibrated, times lose a constant of the table (%s); `kbn calibrate` narrows "
 			     "them",
 			     d->name, b->m->devices[i].bias.source);
 		if (d->hw.product && d->hw.product->is_profile)
-			NOTE(b, "KBN-N030", "%s: %s", d->name, d->hw.product->note);
+			NOTE(b, FINDING_PROFILE, "%s: %s", d->name, d->hw.product->note);
 	}
 }
 
@@ -240,27 +253,30 @@ static void notes_of_kernels(struct builder *b)
 		mismatch += b->m->kernels[i].code.mismatch != NULL;
 	}
 	if (no_image)
-		NOTE(b, "KBN-N031", "%llu of %zu kernel shapes %s no stored code",
+		NOTE(b, FINDING_NO_CODE, "%llu of %zu kernel %s no stored code",
 		     (unsigned long long)no_image, b->s->shapes_n,
-		     text_plural(no_image, "has", "have"));
+		     b->s->shapes_n == 1 ? "shape has"
+		     : no_image == 1     ? "shapes has"
+					 : "shapes have");
 	if (nodes)
-		NOTE(b, "KBN-N032",
+		NOTE(b, FINDING_GRAPHS,
 		     "%llu kernel %s replayed by graphs: counted, not timed one by one",
 		     (unsigned long long)nodes, text_plural(nodes, "launch was", "launches were"));
 	if (b->m->totals.shapes_untimed)
-		NOTE(b, "KBN-N033", "%llu kernel %s ran without a usable time",
+		NOTE(b, FINDING_UNTIMED, "%llu kernel %s ran without a usable time",
 		     (unsigned long long)b->m->totals.shapes_untimed,
 		     text_plural(b->m->totals.shapes_untimed, "shape", "shapes"));
 	if (mismatch)
-		NOTE(b, "KBN-N034", "%llu kernel %s stored code in what the driver says of %s",
+		NOTE(b, FINDING_MISMATCH,
+		     "%llu kernel %s stored code in what the driver says of %s",
 		     (unsigned long long)mismatch,
 		     text_plural(mismatch, "shape differs from its", "shapes differ from their"),
 		     text_plural(mismatch, "it", "them"));
 	if (!b->r->kernels_n && b->r->kernels_all && b->o && b->o->pattern)
-		NOTE(b, "KBN-N035", "no kernel matches '%s'; totals are of all %zu", b->o->pattern,
-		     b->r->kernels_all);
+		NOTE(b, FINDING_SHOWN, "no kernel matches '%s'; totals are of all %zu",
+		     b->o->pattern, b->r->kernels_all);
 	else if (b->r->kernels_n < b->r->kernels_all)
-		NOTE(b, "KBN-N035", "%zu of %zu kernel shapes %s shown; totals are of all",
+		NOTE(b, FINDING_SHOWN, "%zu of %zu kernel shapes %s shown; totals are of all",
 		     b->r->kernels_n, b->r->kernels_all, text_plural(b->r->kernels_n, "is", "are"));
 }
 
@@ -271,14 +287,16 @@ static void notes_of_kernels(struct builder *b)
 static void note_of_busy(struct builder *b)
 {
 	const struct quantity *busy = &b->r->totals.busy_pct;
+	char value[TEXT_NUMBER], most[TEXT_NUMBER], from[TEXT_NUMBER];
 
 	if (!b->r->simulated && !b->r->reality_unknown && quantity_known(busy) &&
 	    busy->high < BUSY_PCT)
-		NOTE(b, "KBN-N036",
-		     "kernels ran in %.3g%% of the recorded time (%s, at most %.3g%%), below the %.0f%% from which "
-		     "they are the first thing to look at: the rest is the host's, with its start-up, launch "
-		     "gaps and copies, and faster kernels cannot shorten it",
-		     busy->value, quantity_label_names[busy->label], busy->high, BUSY_PCT);
+		NOTE(b, FINDING_HOST,
+		     "kernels ran in %s of the recorded time (%s, at most %s), below the %s from which they "
+		     "are the first thing to look at: the rest is the host's, with its start-up, launch gaps "
+		     "and copies, and faster kernels cannot shorten it",
+		     text_pct(value, busy->value), quantity_label_names[busy->label],
+		     text_pct(most, busy->high), text_pct(from, BUSY_PCT));
 }
 
 static int by_id(const void *a, const void *b)
@@ -296,11 +314,9 @@ void report_notes(struct builder *b)
 	for (size_t i = 0; i < b->s->notes_n; i++)
 		note_from_session(b, &b->s->notes[i]);
 	if (r->simulated)
-		NOTE(b, "KBN-N010", "%s", simulated_text);
+		NOTE(b, FINDING_SIMULATED, "%s", finding_rows[FINDING_SIMULATED].text);
 	if (r->reality_unknown)
-		NOTE(b, "KBN-N043",
-		     "whether these times are real is not known: the part of the recording that names the device "
-		     "is missing");
+		NOTE(b, FINDING_REALITY, "%s", finding_rows[FINDING_REALITY].text);
 	notes_of_runs(b);
 	note_of_window(b);
 	note_of_identity(b);
