@@ -20,6 +20,8 @@
 #include "report.h"
 #include "session.h"
 
+#define NO_TERMINAL_COLUMNS 100 /* of a pipe or file: wide enough for every column of the table */
+
 /* Most time that compiling PTX again may take. Somebody waits for the recorded program to end. */
 #define JIT_MS         20000
 #define JIT_AT_EXIT_MS 500
@@ -35,7 +37,7 @@ struct request {
 	const char **dirs;
 	size_t dirs_n;
 	bool json, md, text, csv, html, at_exit, help;
-	const char *output, *kernel, *work;
+	const char *output, *kernel, *work, *report;
 	int64_t top, rank;
 };
 
@@ -64,6 +66,7 @@ struct analysis {
 		{"--rank", OPTION_NUMBER, &(q)->rank, "R",                                                    \
 		 "only the processes of this rank (MPI, torchrun)"},                                          \
 		{"--work", OPTION_TEXT, &(q)->work, "FILE", NULL},                                            \
+		{"--report", OPTION_TEXT, &(q)->report, "LIST", NULL},                                        \
 		{"--at-exit", OPTION_FLAG, &(q)->at_exit, NULL, NULL},                                        \
 	{                                                                                                     \
 		"--help", OPTION_FLAG, &(q)->help, NULL, "this text"                                          \
@@ -86,13 +89,19 @@ static int parse(struct request *q, int argc, char **argv, struct err *e)
 		return 0;
 	}
 	if (q->html)
-		return err_set(e, ERR_USAGE, -1, "--html is not in this version");
+		return err_set(e, ERR_USAGE, -1,
+			       "--html is not in this version; --md can be read as it is");
 	if (q->work)
 		return err_set(e, ERR_USAGE, -1, "--work is not in this version");
 	if (q->json + q->md + q->text + q->csv > 1)
 		return err_set(e, ERR_USAGE, -1, "one format at a time");
 	if (q->rank > INT32_MAX)
 		return err_set(e, ERR_USAGE, -1, "--rank is too large");
+	if (q->report)
+		return err_set(
+			e, ERR_USAGE, -1,
+			"--report is of kbn run; here the format is an option: kbn report DIR --%s",
+			render_find(q->report) ? q->report : "json");
 	return q->dirs_n ? 0 : err_set(e, ERR_USAGE, -1, "no directory given");
 }
 
@@ -160,7 +169,7 @@ static int terminal_columns(int fd)
 
 	if (n <= 0 && ioctl(fd, TIOCGWINSZ, &w) == 0)
 		n = w.ws_col;
-	return n > 0 && n < 1000 ? n : 80;
+	return n > 0 && n < 1000 ? n : NO_TERMINAL_COLUMNS;
 }
 
 static const char *format_name(const struct request *q)

@@ -1,8 +1,7 @@
 /*
  * cmd_run.c - `kbn run [options] -- APP...`: run a program with the recorder in front, then report.
  *
- * Input: the settings table (kbn_env.h): every option sets its variable for the program and for
- * all that it starts, so launchers (mpirun, torchrun) need nothing more. Output: the program's own
+ * Input: options and settings (cmd_run_options.c), a program. Output: the program's own
  * exit status; the report is made by cmd_report in a process of its own, so that nothing which
  * happens there can change that status. Records nothing itself.
  */
@@ -12,7 +11,6 @@
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
-#include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,217 +21,9 @@
 #include <unistd.h>
 
 #include "cmd_run_child.h"
+#include "cmd_run_options.h"
 #include "kbn_env.h"
 #include "kbn_trace.h"
-
-struct setting {
-	const char *variable, *option, *argument, *def, *help;
-};
-
-static const struct setting settings[] = {
-#define SETTING(field, variable, option, argument, def, help) \
-	[KBN_ENV_##field] = {variable, option, argument, def, help},
-	KBN_ENV_TABLE(SETTING)
-#undef SETTING
-};
-
-/* ---- options ---- */
-
-static void usage(FILE *out)
-{
-	fprintf(out, "usage: kbn run [options] [--] APP [ARGUMENTS]\n\n"
-		     "Runs APP with the recorder in front and writes the report when it ends.\n"
-		     "The exit status is APP's, 128 + the signal when one ended it.\n\n");
-	for (size_t i = 0; i < KBN_ENV_N; i++) {
-		const struct setting *s = &settings[i];
-		char left[64];
-
-		if (!s->option[0])
-			continue;
-		snprintf(left, sizeof(left), "%s%s%s", s->option, s->argument[0] ? " " : "",
-			 s->argument);
-		fprintf(out, "  %-32s %s\n", left, s->help);
-	}
-	fprintf(out,
-		"\nEach option sets a variable; `kbn help env` lists them with their defaults.\n");
-}
-
-/* The length of the word at `list`, that ends at one of `ends`, when it is one of "a|b|c"; else 0. */
-static size_t word_of(const char *list, const char *ends, const char *words)
-{
-	size_t n = strcspn(list, ends);
-
-	for (const char *w = words; n && w; w = strchr(w, '|') ? strchr(w, '|') + 1 : NULL)
-		if (!strncmp(w, list, n) && (w[n] == '|' || w[n] == '\0'))
-			return n;
-	return 0;
-}
-
-static bool is_word(const char *value, const char *words)
-{
-	return word_of(value, "", words) > 0;
-}
-
-static bool is_report_list(const char *value)
-{
-	size_t n;
-
-	while ((n = word_of(value, ",", "md|json|csv|none")) && value[n])
-		value += n + 1;
-	return n > 0;
-}
-
-/* Digits at `text`, few enough for any integer of 64 bits; 0 = none, or too many. */
-static size_t digits(const char *text)
-{
-	size_t n = strspn(text, "0123456789");
-
-	return n <= 18 ? n : 0;
-}
-
-static bool is_count(const char *value)
-{
-	size_t n = digits(value);
-
-	return n > 0 && value[n] == '\0';
-}
-
-/* What the recorder can read: no sign, no exponent, at most six decimals. */
-static bool is_decimal(const char *value, double most)
-{
-	size_t n = digits(value), decimals = value[n] == '.' ? digits(value + n + 1) : 0;
-
-	if (value[n] == '.')
-		n += 1 + decimals;
-	return n > 0 && decimals <= 6 && value[n] == '\0' && strcmp(value, ".") &&
-	       strtod(value, NULL) <= most;
-}
-
-/* 0,3-5 */
-static bool is_rank_list(const char *value)
-{
-	for (;; value++) {
-		long from, to;
-		char *end;
-
-		if (!digits(value))
-			return false;
-		from = to = strtol(value, &end, 10);
-		if (*end == '-') {
-			if (!digits(end + 1))
-				return false;
-			to = strtol(end + 1, &end, 10);
-		}
-		if (to < from || (*end && *end != ','))
-			return false;
-		value = end;
-		if (!*value)
-			return true;
-	}
-}
-
-static bool is_expression(const char *value)
-{
-	regex_t re;
-
-	if (regcomp(&re, value + (value[0] == '!'), REG_EXTENDED | REG_NOSUB))
-		return false;
-	regfree(&re);
-	return true;
-}
-
-/* Refuse what the recorder would only find out inside the program. NULL, or what it must be. */
-static const char *check_value(const struct setting *s, const char *value)
-{
-	if (s == &settings[KBN_ENV_RANK])
-		return !*value || is_rank_list(value) ? NULL : "must be ranks such as 0,3-5:";
-	if (s == &settings[KBN_ENV_REPORT])
-		return is_report_list(value) ? NULL : "must be a list of md, json, csv, none:";
-	if (!strcmp(s->argument, "on|off"))
-		return is_word(value, "on|off|1|0") ? NULL : "must be one of";
-	if (strchr(s->argument, '|'))
-		return is_word(value, s->argument) ? NULL : "must be one of";
-	if (!strcmp(s->argument, "N"))
-		return is_count(value) ? NULL : "must be a whole number:";
-	if (!strcmp(s->argument, "PCT"))
-		return is_decimal(value, 100) ? NULL : "must be a number up to 100:";
-	if (!strcmp(s->argument, "SECONDS"))
-		return is_decimal(value, 86400) ? NULL : "must be a number up to 86400:";
-	if (!strcmp(s->argument, "RE"))
-		return is_expression(value) ? NULL : "must be a POSIX extended regular expression:";
-	return NULL;
-}
-
-/* The same for what the environment brought. Empty is as good as not set. 0 or -1 after saying so. */
-static int check_environment(void)
-{
-	for (size_t i = 0; i < KBN_ENV_N; i++) {
-		const struct setting *s = &settings[i];
-		const char *value = getenv(s->variable), *why;
-
-		why = value && *value ? check_value(s, value) : NULL;
-		if (why) {
-			fprintf(stderr, "kbn run: %s %s %s, not \"%s\"\n", s->variable, why,
-				s->argument, value);
-			return -1;
-		}
-	}
-	return 0;
-}
-
-/*
- * Read options into our own environment, where the program and the report find them.
- * Returns the index of APP in argv, or -1 after saying what is wrong; 0 = help was asked for.
- */
-static int parse(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
-		const char *arg = argv[i], *value = NULL, *why;
-		const struct setting *s = NULL;
-		size_t name = strcspn(arg, "=");
-
-		if (!strcmp(arg, "--")) {
-			i++;
-			break;
-		}
-		if (!strcmp(arg, "--help") || !strcmp(arg, "-h"))
-			return 0;
-		for (size_t k = 0; k < KBN_ENV_N && !s; k++)
-			if (settings[k].option[0] && strlen(settings[k].option) == name &&
-			    !strncmp(settings[k].option, arg, name))
-				s = &settings[k];
-		if (!s) {
-			fprintf(stderr, "kbn run: unknown option %s (see kbn run --help)\n", arg);
-			return -1;
-		}
-		if (arg[name] == '=')
-			value = arg + name + 1;
-		else if (!s->argument[0])
-			value = "1";
-		else if (i + 1 < argc)
-			value = argv[++i];
-		if (!value) {
-			fprintf(stderr, "kbn run: %s wants %s\n", arg, s->argument);
-			return -1;
-		}
-		why = check_value(s, value);
-		if (why) {
-			fprintf(stderr, "kbn run: %s %s %s, not \"%s\"\n", s->option, why,
-				s->argument, value);
-			return -1;
-		}
-		setenv(s->variable, value, 1);
-	}
-	if (check_environment() < 0)
-		return -1;
-	if (i >= argc) {
-		fprintf(stderr, "kbn run: no program given (usage: kbn run [options] -- APP...)\n");
-		return -1;
-	}
-	return i;
-}
 
 /* Nothing is to be said: asked for, or the recorder was off and there is nothing to say. */
 static bool is_quiet(void)
@@ -242,30 +32,6 @@ static bool is_quiet(void)
 
 	return (quiet && *quiet && strcmp(quiet, "0")) ||
 	       (on && (!strcmp(on, "off") || !strcmp(on, "0")));
-}
-
-/*
- * What is accepted for later versions is said, else its absence looks like a fault. The recorder
- * says it of KBN_TIMING.
- */
-static void say_what_is_not_there(void)
-{
-	static const struct {
-		enum kbn_env setting;
-		const char *instead;
-	} absent[] = {
-		{KBN_ENV_STACKS, "no call stacks are recorded"},
-		{KBN_ENV_TIMELINE, "no timeline is recorded"},
-	};
-
-	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
-		const struct setting *s = &settings[absent[i].setting];
-		const char *value = getenv(s->variable);
-
-		if (value && is_word(value, "on|1"))
-			fprintf(stderr, "kbn: %s is not in this version: %s\n", s->option,
-				absent[i].instead);
-	}
 }
 
 /* ---- the run directory ---- */
@@ -342,7 +108,7 @@ static void resolve_out(struct out_path *o)
 	memset(o, 0, sizeof(*o));
 	o->complete = true;
 	if (!template || !*template)
-		template = settings[KBN_ENV_OUT].def;
+		template = run_option_default(KBN_ENV_OUT);
 	snprintf(seconds, sizeof(seconds), "%lld", (long long)time(NULL));
 	if (template[0] != '/' && getcwd(cwd, sizeof(cwd))) {
 		add_text(o, strcmp(cwd, "/") ? cwd : "");
@@ -443,6 +209,22 @@ static int find_library(char path[PATH_MAX])
 	return -1;
 }
 
+/* What could not be started may not have been meant as a program. */
+static void say_instead_of_program(const char *word)
+{
+	size_t n = strlen(word);
+	struct stat st;
+
+	if (stat(word, &st))
+		return;
+	if (S_ISDIR(st.st_mode))
+		fprintf(stderr, "to report what was recorded there: kbn report %s\n", word);
+	else if (n > 3 && !strcmp(word + n - 3, ".py"))
+		fprintf(stderr, "it is a script: kbn run -- python3 %s\n", word);
+	else if (!strchr(word, '/') && !access(word, X_OK))
+		fprintf(stderr, "in this directory: kbn run -- ./%s\n", word);
+}
+
 /* ---- the report ---- */
 
 /* In a process of its own; what it returns does not matter to the program's status. */
@@ -490,18 +272,18 @@ int cmd_run(int argc, char **argv)
 	bool is_named = getenv("KBN_OUT") != NULL;
 	struct out_path out;
 	char library[PATH_MAX];
-	int first = parse(argc, argv), status, code;
+	int first = run_options_parse(argc, argv), status, code;
 	time_t since = time(NULL) - 1;
 	size_t before = 0, found;
 
 	if (first < 0)
 		return CMD_USAGE;
 	if (first == 0) {
-		usage(stdout);
+		run_options_help(stdout);
 		return CMD_GOOD;
 	}
 	if (!is_quiet())
-		say_what_is_not_there();
+		run_options_say_absent();
 	if (find_library(library))
 		return CMD_INPUT;
 	is_named |= getenv("KBN_OUT") != NULL;
@@ -527,6 +309,8 @@ int cmd_run(int argc, char **argv)
 		if (found)
 			report(out.path);
 	}
+	if (status < 0)
+		say_instead_of_program(argv[first]);
 	if (status < 0 || is_quiet())
 		return code;
 	if (!found)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 /* The whole of `s` up to `end` as a number that is not negative. */
 static bool number(const char *s, char **end, int64_t *out)
 {
@@ -71,6 +73,33 @@ static const struct option_spec *find(const struct option_spec *table, size_t n,
 	return NULL;
 }
 
+const char *options_like(const struct option_spec *table, size_t n, const char *word)
+{
+	const char *best = NULL;
+	char typed[64];
+	int least = TEXT_FAR;
+
+	snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(word, "="), word);
+	for (size_t i = 0; i < n; i++) {
+		int far = text_distance(typed, table[i].name);
+
+		if (table[i].help && strlen(table[i].name) > 2 && far < least) {
+			best = table[i].name;
+			least = far;
+		}
+	}
+	return best;
+}
+
+static int unknown(const struct option_spec *table, size_t n, const char *word, int length,
+		   struct err *e)
+{
+	const char *like = options_like(table, n, word);
+
+	return err_set(e, ERR_USAGE, -1, "unknown option %.*s%s%s%s", length, word,
+		       like ? "; did you mean " : "", like ? like : "", like ? "?" : "");
+}
+
 int options_parse(const struct option_spec *table, size_t n, int argc, char **argv,
 		  const char **operands, size_t *operands_n, struct err *e)
 {
@@ -93,8 +122,7 @@ int options_parse(const struct option_spec *table, size_t n, int argc, char **ar
 		o = find(table, n, strcmp(word, "-h") ? word : "--help",
 			 strcmp(word, "-h") ? length : strlen("--help"));
 		if (!o)
-			return err_set(e, ERR_USAGE, -1, "unknown option %.*s",
-				       (int)(length > 100 ? 100 : length), word);
+			return unknown(table, n, word, (int)(length > 100 ? 100 : length), e);
 		if (word[length] == '=')
 			value = word + length + 1;
 		if (o->kind == OPTION_FLAG && value)

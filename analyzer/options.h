@@ -34,6 +34,12 @@ struct option_spec {
 int options_parse(const struct option_spec *table, size_t n, int argc, char **argv,
 		  const char **operands, size_t *operands_n, struct err *e);
 
+/*
+ * The option of `table` that whoever typed `word` may have meant ("--kernal", "--kern=x"); NULL = none is
+ * near. Options without help are never offered.
+ */
+const char *options_like(const struct option_spec *table, size_t n, const char *word);
+
 /* One line per option. */
 void options_help(const struct option_spec *table, size_t n, FILE *out);
 

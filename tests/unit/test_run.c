@@ -95,6 +95,18 @@ static void wrong_use_is_status_2(void **state)
 		{"$KBN run --rank 3-1 true", "--rank"},
 		{"$KBN run --rank 1,,2 true", "--rank"},
 		{"$KBN run --report md,html true", "--report must be a list of md, json"},
+		{"$KBN run --report md,html true", "HTML is not in this version"},
+		{"$KBN run --report text true", "csv, none, not \"text\"\n"},
+		{"$KBN run --report text true", "kbn report DIR\n"},
+		{"KBN_REPORT=table $KBN run true", "kbn run --report md,json -- APP"},
+		{"$KBN run --skip x true", "must be a whole number, not \"x\"\n"},
+		{"$KBN run --json -- true", "kbn run --report json -- APP"},
+		{"$KBN run --top=5 -- true", "kbn report DIR --top N"},
+		{"$KBN run --kernel gemm true", "kbn run --kernels RE"},
+		{"$KBN run --output d true", "kbn run -o DIR"},
+		{"$KBN run --tinimg off true", "did you mean --timing?"},
+		{"$KBN run --frob true", "kbn run -- APP --frob"},
+		{"$KBN run --frob=1 true", "kbn run -- APP --frob=1"},
 		{"$KBN run --stacks maybe true", "on|off"},
 		{"KBN_RANK=zero $KBN run true", "KBN_RANK must be ranks"},
 		{"KBN_SEAL_WAIT=soon $KBN run true", "KBN_SEAL_WAIT"},
@@ -108,6 +120,35 @@ static void wrong_use_is_status_2(void **state)
 			fail_msg("%s: status %d, said %s", cases[i].command, r.status, r.text);
 	}
 	assert_string_equal(run(*state, "ls").text, "");
+}
+
+/* Natural slips before a command get the line to type instead. */
+static void wrong_words_lead_on(void **state)
+{
+	static const struct {
+		const char *command, *must_say;
+		int status;
+	} cases[] = {
+		{"touch app; chmod +x app; $KBN app", "kbn run -- ./app\n", 2},
+		{"$KBN ./app", "kbn run -- ./app\n", 2},
+		{"mkdir d; $KBN d", "kbn report d\n", 2},
+		{"$KBN reprot d", "did you mean kbn report?\n", 2},
+		{"$KBN -o d -- app", "kbn run [options] -- APP", 2},
+		{"$KBN frobnicate", "kbn help lists", 2},
+		{"$KBN help reprot", "did you mean kbn report?\n", 2},
+		{"$KBN report --report json d", "kbn report DIR --json\n", 2},
+		{"$KBN run ./d", "kbn report ./d\n", 126},
+		{"$KBN run app", "kbn run -- ./app\n", 127},
+		{"touch t.py; $KBN run t.py", "kbn run -- python3 t.py\n", 127},
+		{"$KBN run ./t.py", "kbn run -- python3 ./t.py\n", 126},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct result r = run(*state, cases[i].command);
+
+		if (r.status != cases[i].status || !strstr(r.text, cases[i].must_say))
+			fail_msg("%s: status %d, said %s", cases[i].command, r.status, r.text);
+	}
 }
 
 static void right_values_pass(void **state)
@@ -400,6 +441,7 @@ int main(void)
 		CASE(status_is_the_programs),
 		CASE(a_program_that_cannot_start),
 		CASE(wrong_use_is_status_2),
+		CASE(wrong_words_lead_on),
 		CASE(right_values_pass),
 		CASE(every_option_sets_its_variable),
 		CASE(arguments_of_the_program_stay_its_own),
