@@ -196,7 +196,7 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libkbn_analyzer.a
 	$(call link,$^ -lcmocka $(ANALYZER_LIBS))
 
 # drives the built program
-$(BUILD)/unit/test_run: | $(KBN) $(LIBKBN) $(FAKE) $(DEMO)
+$(BUILD)/unit/test_run: | $(KBN) $(LIBKBN) $(FAKE) $(DEMO) $(BUILD)/fake/app_process
 
 $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(FUZZ_SHIM)): $(BUILD)/fuzz/replay_%: \
 		$(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuzz_replay.o $(SHIM_UNIT_OBJ)

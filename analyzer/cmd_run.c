@@ -22,6 +22,7 @@
 
 #include "cmd_run_child.h"
 #include "cmd_run_options.h"
+#include "cmd_run_status.h"
 #include "kbn_env.h"
 #include "kbn_trace.h"
 
@@ -227,12 +228,21 @@ static void say_instead_of_program(const char *word)
 
 /* ---- the report ---- */
 
+/* The program that we waited for. */
+struct ended {
+	uint64_t since_ns; /* it began no earlier, on the clock of run_status_now */
+	pid_t pid;
+	int status; /* of waitpid, -1 = it could not be started */
+};
+
 /* In a process of its own; what it returns does not matter to the program's status. */
-static void report(const char *dir)
+static void report(const char *dir, const struct ended *p)
 {
 	char *argv[] = {(char *)"report", (char *)dir, (char *)"--at-exit", NULL};
 	pid_t pid;
 
+	if (p->status >= 0)
+		run_status_leave(dir, p->pid, p->since_ns, p->status);
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -246,8 +256,9 @@ static void report(const char *dir)
 }
 
 /* Report every run directory of the pattern that this run wrote into; how many there were. */
-static size_t report_all(const char *pattern, time_t since)
+static size_t report_all(const char *pattern, const struct ended *p)
 {
+	const time_t since = (time_t)(p->since_ns / 1000000000u) - 1;
 	glob_t g;
 	struct stat st;
 	size_t found = 0;
@@ -259,7 +270,7 @@ static size_t report_all(const char *pattern, time_t since)
 
 		/* a new process directory moves the time of the run directory */
 		if (stat(dir, &st) == 0 && st.st_mtime >= since && recordings(dir)) {
-			report(dir);
+			report(dir, p);
 			found++;
 		}
 	}
@@ -272,8 +283,8 @@ int cmd_run(int argc, char **argv)
 	bool is_named = getenv("KBN_OUT") != NULL;
 	struct out_path out;
 	char library[PATH_MAX];
-	int first = run_options_parse(argc, argv), status, code;
-	time_t since = time(NULL) - 1;
+	int first = run_options_parse(argc, argv), code;
+	struct ended p = {.since_ns = run_status_now()};
 	size_t before = 0, found;
 
 	if (first < 0)
@@ -298,20 +309,20 @@ int cmd_run(int argc, char **argv)
 	setenv("KBN_OUT", out.template, 1);
 	setenv("KBN_DEFER", "1", 1);
 
-	status = run_child(argv + first, library, &code);
-	if (status >= 0)
-		code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	p.status = run_child(argv + first, library, &p.pid, &code);
+	if (p.status >= 0)
+		code = WIFSIGNALED(p.status) ? 128 + WTERMSIG(p.status) : WEXITSTATUS(p.status);
 	if (!out.complete) {
-		found = report_all(out.pattern, since);
+		found = report_all(out.pattern, &p);
 	} else {
 		rmdir(out.path); /* goes only when nothing was recorded */
 		found = recordings(out.path) - before;
 		if (found)
-			report(out.path);
+			report(out.path, &p);
 	}
-	if (status < 0)
+	if (p.status < 0)
 		say_instead_of_program(argv[first]);
-	if (status < 0 || is_quiet())
+	if (p.status < 0 || is_quiet())
 		return code;
 	if (!found)
 		fprintf(stderr, "kbn: no CUDA work was seen in %s; nothing recorded\n",

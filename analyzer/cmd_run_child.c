@@ -246,7 +246,7 @@ static void become(char **argv, const char *library, int tell)
 	_exit(failed == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC);
 }
 
-int run_child(char **argv, const char *library, int *code)
+int run_child(char **argv, const char *library, pid_t *started, int *code)
 {
 	struct sigaction old[SIGNALS];
 	struct witness w;
@@ -273,6 +273,7 @@ int run_child(char **argv, const char *library, int *code)
 	}
 	if (pid < 0 && !failed)
 		failed = errno;
+	*started = pid;
 	close(tell[1]);
 	if (pid > 0) {
 		if (read(tell[0], &failed, sizeof(failed)) != (ssize_t)sizeof(failed))

@@ -6,6 +6,7 @@
 #define KBN_CMD_RUN_CHILD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* As env(1), nohup(1) and timeout(1) have it. */
 #define EXIT_CANNOT_EXEC 126
@@ -14,8 +15,9 @@
 /*
  * Run argv with `library` in LD_PRELOAD until it ends. Returns the status of waitpid; or -1 after
  * saying that it could not be started, and *code is then the exit status that stands for this.
+ * *pid = the process that it was.
  */
-int run_child(char **argv, const char *library, int *code);
+int run_child(char **argv, const char *library, pid_t *pid, int *code);
 
 /*
  * Whether a signal that came to us must still be given to the program. `witness_saw_it`: 1 = the

@@ -104,6 +104,8 @@ static json_t *run(const struct report_run *r)
 	put(o, "started", text(r->started));
 	put(o, "duration_s", real(r->duration_s));
 	put(o, "end", text(r->end));
+	put(o, "exit_status", count(r->exit_status));
+	put(o, "signal", r->signal > 0 ? json_integer(r->signal) : json_null());
 	put(o, "driver", text(r->driver));
 	put(o, "cuda_driver_api", json_integer(r->driver_api));
 	put(o, "env", env);

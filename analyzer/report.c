@@ -3,6 +3,7 @@
  */
 #include "report.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -66,16 +67,67 @@ static const char *rfc3339(struct builder *b, uint64_t unix_ns)
 					  (unsigned)(unix_ns / 1000000 % 1000)));
 }
 
+/* "SIGKILL", or "signal 40" for one without a name that all systems share. */
+static const char *signal_name(struct builder *b, int signal)
+{
+	static const struct {
+		int number;
+		const char *name;
+	} names[] = {
+		{SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},
+		{SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},
+		{SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"},
+		{SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
+		{SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
+		{SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].number == signal)
+			return names[i].name;
+	return report_must(b, text_format(b->arena, "signal %d", signal));
+}
+
+/*
+ * How the process ended, and no more than is known: the recording tells whether its exit handlers ran, and
+ * only who waited for it (`kbn run`) was told a status.
+ */
+static void build_end(struct builder *b, struct report_run *out, const struct session_run *in)
+{
+	static const struct {
+		const char *word, *text, *with_status;
+	} ends[] = {
+		[SESSION_END_RUNNING] = {"running", "still running", ""},
+		[SESSION_END_EXIT] = {"exit", "exit (status not recorded)", ""},
+		[SESSION_END_KILLED] = {"killed", "killed or _exit", " (no exit handlers)"},
+		[SESSION_END_STOPPED] = {NULL, "end not seen (recording stopped before)",
+					 " (recording stopped before)"},
+	};
+
+	out->exit_status = in->exit_status;
+	out->signal = in->signal;
+	out->end = ends[in->end].word;
+	out->end_text = ends[in->end].text;
+	if (in->signal > 0) {
+		out->end = "signal";
+		out->end_text = report_must(b, text_format(b->arena, "killed by %s",
+							   signal_name(b, in->signal)));
+	} else if (in->exit_status >= 0) {
+		out->end = "exit";
+		out->end_text =
+			report_must(b, text_format(b->arena, "exit status %d%s", in->exit_status,
+						   ends[in->end].with_status));
+	}
+}
+
 static void build_run(struct builder *b, struct report_run *out, const struct session_run *in)
 {
-	static const char *const ends[] = {"running", "exit", "killed"};
-
 	out->dir = report_clean(b, in->dir);
 	out->host = report_clean(b, in->host);
 	out->driver = report_clean(b, in->driver);
 	out->started = rfc3339(b, in->start_unix_ns);
 	out->foreign = clean_or_null(b, in->foreign);
-	out->end = ends[in->end];
+	build_end(b, out, in);
 	out->pid = in->pid;
 	out->driver_api = in->driver_api;
 	out->rank = in->rank;

@@ -27,7 +27,10 @@ struct report_pair {
 struct report_run {
 	const char *dir, *host, *driver, *started; /* started: RFC 3339; "" = not known */
 	const char *foreign; /* another profiler in the process, NULL = none */
-	const char *end;     /* "exit", "killed", "running" */
+	const char *
+		end; /* the word of the contract: "exit", "signal", "killed", "running"; NULL = not known */
+	const char *end_text;    /* the same for people, as much as is known */
+	int exit_status, signal; /* -1 = not known, not so */
 	const char **command;
 	size_t command_n;
 	const struct report_pair *env;

@@ -18,7 +18,12 @@ struct session_string {
 	const char *key, *value;
 };
 
-enum session_end { SESSION_END_RUNNING, SESSION_END_EXIT, SESSION_END_KILLED };
+enum session_end {
+	SESSION_END_RUNNING,
+	SESSION_END_EXIT, /* its exit handlers ran */
+	SESSION_END_KILLED, /* gone without them: killed, _exit, or another program in its place (exec) */
+	SESSION_END_STOPPED /* the recording turned itself off: how the process ended was not seen */
+};
 
 /* One recorded process. */
 struct session_run {
@@ -32,8 +37,9 @@ struct session_run {
 	int rank, world, local_rank;         /* -1 = none */
 	uint64_t start_unix_ns, duration_ns; /* duration: END record, else the last heartbeat */
 	enum session_end end;
-	bool simulated; /* recorded on the stand-in driver */
-	bool no_slots;  /* the file with the launches is missing */
+	int exit_status, signal; /* what `kbn run` was told of its end; -1 = not known, not so */
+	bool simulated;          /* recorded on the stand-in driver */
+	bool no_slots;           /* the file with the launches is missing */
 	enum kbn_timing timing;
 	/* accounting of this process, see the identity in the contract */
 	uint64_t seen, timed, sampled_out, untimeable, captured, failed, unfinished, filtered,

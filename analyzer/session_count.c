@@ -380,6 +380,11 @@ static uint64_t binned(const struct session_run *r)
 	return n;
 }
 
+static bool has_closed(const struct session_run *r)
+{
+	return r->end == SESSION_END_EXIT || r->end == SESSION_END_STOPPED;
+}
+
 /*
  * Every launch is in one bin. A thread that was within a launch when the recording ended, or is in
  * one now, has counted it as seen and not yet anywhere else: unfinished. Any other difference is a
@@ -393,8 +398,7 @@ static int check_identity(struct join_process *p, struct session_run *run, struc
 	if (run->seen >= bins) {
 		open = run->seen - bins;
 		run->unfinished += open;
-		if (open <= (run->end == SESSION_END_EXIT ? 0 : run->threads) ||
-		    run->end == SESSION_END_RUNNING)
+		if (open <= (has_closed(run) ? 0 : run->threads) || run->end == SESSION_END_RUNNING)
 			return 0;
 		snprintf(text, sizeof(text),
 			 "%" PRIu64 " of %" PRIu64

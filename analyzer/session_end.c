@@ -1,11 +1,15 @@
 /*
  * session_end.c - how a recorded process ended: it said so, it is still there, or it was killed.
- * Input: the opened trace and, on the machine that recorded it, /proc. Output: end and duration.
+ * Input: the opened trace, what `kbn run` was told and, on the machine that recorded it, /proc.
+ * Output: end, status and duration.
  */
 #include "session_join.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,6 +68,28 @@ static bool is_fresh(const struct trace *t)
 	return nanoseconds(&now) - last_ns + 3 * SECOND_NS < 6 * SECOND_NS;
 }
 
+/* The word of whoever waited for the process, where somebody did. */
+static void read_status(const char *dir, struct session_run *run)
+{
+	char path[PATH_MAX], text[32] = "", kind[8] = "", newline = 0;
+	int value, fd = -1;
+	ssize_t n = 0;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, KBN_STATUS_FILE) < sizeof(path))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (sscanf(text, "%7s %4d%c", kind, &value, &newline) == 3 && newline == '\n') {
+		if (!strcmp(kind, "exit") && value >= 0 && value <= 255)
+			run->exit_status = value;
+		else if (!strcmp(kind, "signal") && value > 0 && value <= 127)
+			run->signal = value;
+	}
+}
+
 void join_end(struct join_process *p, struct session_run *run)
 {
 	const struct trace *t = &p->trace;
@@ -72,13 +98,17 @@ void join_end(struct join_process *p, struct session_run *run)
 	if (!p->has_end)
 		run->duration_ns = t->counters.heartbeat_ns > p->last_ns ? t->counters.heartbeat_ns
 									 : p->last_ns;
+	read_status(t->dir, run);
 	if (p->has_end || t->counters.state != KBN_RUNNING) {
-		run->end = SESSION_END_EXIT;
+		run->end = t->counters.state == KBN_STOPPED ? SESSION_END_STOPPED
+							    : SESSION_END_EXIT;
 		return;
 	}
 	if (!gethostname(host, sizeof(host)))
 		host[sizeof(host) - 1] = '\0';
 	run->end = SESSION_END_KILLED;
+	if (run->exit_status >= 0 || run->signal > 0)
+		return;
 	if (!strcmp(host, run->host) ? is_alive(t) : is_fresh(t))
 		run->end = SESSION_END_RUNNING;
 }

@@ -530,7 +530,7 @@ int join_process(struct join *j, const char *dir, struct err *e)
 	run->dir = arena_string(j->arena, dir, SIZE_MAX);
 	run->host = run->driver = run->foreign = "";
 	run->pid = p.trace.head.pid;
-	run->rank = run->world = run->local_rank = -1;
+	run->rank = run->world = run->local_rank = run->exit_status = run->signal = -1;
 	run->start_unix_ns = p.trace.head.start_unix_ns;
 	if (!run->dir) {
 		no_memory(e);

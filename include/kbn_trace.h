@@ -29,6 +29,7 @@
 #define KBN_LOG_FILE    "log.kbn"
 #define KBN_SLOTS_FILE  "slots.kbn"
 #define KBN_SKETCH_FILE "sketch.kbn"
+#define KBN_STATUS_FILE "status" /* by `kbn run`: "exit N\n" or "signal N\n" */
 
 /* Every file begins with this header; it is complete before the file gets its name. */
 struct kbn_file_header {

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "finding.h"
 #include "names.h"
 #include "report_fixture.h"
 
@@ -353,6 +354,89 @@ static void ends(void **state)
 	fixture_report_close(&r);
 }
 
+/* As much as is known of an end, and not a word more. */
+static void ends_in_words(void **state)
+{
+	static const struct {
+		enum session_end end;
+		int status, signal;
+		const char *word, *text;
+	} rows[] = {
+		{SESSION_END_RUNNING, -1, -1, "running", "still running"},
+		{SESSION_END_EXIT, -1, -1, "exit", "exit (status not recorded)"},
+		{SESSION_END_EXIT, 0, -1, "exit", "exit status 0"},
+		{SESSION_END_EXIT, 3, -1, "exit", "exit status 3"},
+		{SESSION_END_EXIT, -1, 11, "signal", "killed by SIGSEGV"},
+		{SESSION_END_KILLED, -1, -1, "killed", "killed or _exit"},
+		{SESSION_END_KILLED, 7, -1, "exit", "exit status 7 (no exit handlers)"},
+		{SESSION_END_KILLED, -1, 9, "signal", "killed by SIGKILL"},
+		{SESSION_END_KILLED, -1, 40, "signal", "killed by signal 40"},
+		{SESSION_END_STOPPED, -1, -1, NULL, "end not seen (recording stopped before)"},
+		{SESSION_END_STOPPED, 1, -1, "exit", "exit status 1 (recording stopped before)"},
+	};
+	struct fixture_report f;
+
+	(void)state;
+	fixture_report_open(&f);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct report_run *r;
+
+		f.session.runs[0].end = rows[i].end;
+		f.session.runs[0].exit_status = rows[i].status;
+		f.session.runs[0].signal = rows[i].signal;
+		fixture_report_build(&f, NULL);
+		r = &f.report.runs[0];
+		if (rows[i].word)
+			assert_string_equal(r->end, rows[i].word);
+		else
+			assert_null(r->end);
+		assert_string_equal(r->end_text, rows[i].text);
+		assert_int_equal(r->exit_status, rows[i].status);
+		assert_int_equal(r->signal, rows[i].signal);
+	}
+	fixture_report_close(&f);
+}
+
+/* The words of a note of the recording are those that `kbn help` explains. */
+static void notes_are_of_the_table(void **state)
+{
+	struct session_note said[] = {
+		{.note = KBN_NOTE_OFF, .text = "the disk is full"},
+		{.note = KBN_NOTE_STICKY, .value = 700},
+		{.note = KBN_NOTE_CHECKPOINT},
+		{.note = SESSION_NOTE_IDENTITY, .value = -1234},
+		{.note = 4711},
+		{.note = KBN_NOTE_LOG_FULL, .value = 5}, /* of this process, as the counter says */
+	};
+	struct session_note *kept;
+	struct fixture_report f;
+	size_t n, log_full = 0;
+
+	(void)state;
+	fixture_report_open(&f);
+	kept = f.session.notes;
+	n = f.session.notes_n;
+	f.session.notes = said;
+	f.session.notes_n = sizeof(said) / sizeof(*said);
+	f.session.runs[0].log_dropped = 1005;
+	fixture_report_build(&f, NULL);
+	assert_string_equal(note_text(&f.report, "KBN-N001"),
+			    "recording stopped early: the disk is full");
+	assert_string_equal(note_text(&f.report, "KBN-N008"),
+			    "a context ended with CUDA error 700");
+	assert_string_equal(note_text(&f.report, "KBN-N012"),
+			    finding_rows[FINDING_CHECKPOINT].text);
+	assert_non_null(strstr(note_text(&f.report, "KBN-N025"), "differ by -1,234"));
+	assert_string_equal(note_text(&f.report, "KBN-N099"), finding_rows[FINDING_OTHER].text);
+	assert_non_null(strstr(note_text(&f.report, "KBN-N002"), "no room: 1,005;"));
+	for (size_t i = 0; i < f.report.notes_n; i++)
+		log_full += strcmp(f.report.notes[i].id, "KBN-N002") == 0;
+	assert_int_equal(log_full, 1);
+	f.session.notes = kept;
+	f.session.notes_n = n;
+	fixture_report_close(&f);
+}
+
 static void update(const char *dir)
 {
 	char command[400];
@@ -396,6 +480,8 @@ int main(void)
 		cmocka_unit_test(code_that_is_missing),
 		cmocka_unit_test(chosen_by_name),
 		cmocka_unit_test(ends),
+		cmocka_unit_test(ends_in_words),
+		cmocka_unit_test(notes_are_of_the_table),
 		cmocka_unit_test(stored_recording_opens),
 	};
 

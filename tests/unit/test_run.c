@@ -434,6 +434,65 @@ static void a_recorded_program_has_its_report(void **state)
 	assert_non_null(strstr(r.text, "held a recording already"));
 }
 
+/* How the program ended is left beside its recording, and the report says it. */
+static void the_end_is_reported(void **state)
+{
+	static const struct {
+		const char *ending, *must_say, *json;
+		int status;
+	} cases[] = {
+		{"end_return", "  exit status 0\n", "exit 0 null", 0},
+		{"end_exit", "  exit status 21\n", "exit 21 null", 21},
+		{"end_quick", "  exit status 23 (no exit handlers)\n", "exit 23 null", 23},
+		{"end_kill", "  killed by SIGKILL\n", "signal null 9", 137},
+		{"end_abort", "  killed by SIGABRT\n", "signal null 6", 134},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char command[1024];
+		struct result r;
+
+		snprintf(command, sizeof(command),
+			 "b=$(dirname $KBN); export LD_LIBRARY_PATH=$b/fake; ulimit -c 0; "
+			 "$KBN run --quiet -o %s -- $b/fake/app_process %s",
+			 cases[i].ending, cases[i].ending);
+		assert_int_equal(run(*state, command).status, cases[i].status);
+		snprintf(
+			command, sizeof(command),
+			"$KBN report %s; $KBN report %s --json | python3 -c '"
+			"import json, sys; r = json.load(sys.stdin)[\"runs\"][0]; "
+			"print(r[\"end\"], r[\"exit_status\"], r[\"signal\"])' | sed s/None/null/g",
+			cases[i].ending, cases[i].ending);
+		r = run(*state, command);
+		if (!strstr(r.text, cases[i].must_say) || !strstr(r.text, cases[i].json))
+			fail_msg("%s: %s", cases[i].ending, r.text);
+	}
+	/* without kbn run nobody knows, and nothing is said that nobody knows */
+	assert_non_null(strstr(run(*state, "rm end_exit/proc-*/status; $KBN report end_exit").text,
+			       "  exit (status not recorded)\n"));
+	assert_non_null(strstr(run(*state, "rm end_kill/proc-*/status; $KBN report end_kill").text,
+			       "  killed or _exit\n"));
+	/* it goes where the recording goes */
+	assert_non_null(strstr(run(*state, "$KBN merge end_quick end_abort -o all > /dev/null; "
+					   "$KBN report all")
+				       .text,
+			       "  killed by SIGABRT\n"));
+}
+
+/* Only the program that was started: not its children, nor an earlier recording of the same pid. */
+static void the_end_is_of_the_program(void **state)
+{
+	struct result r =
+		run(*state,
+		    "$KBN run --quiet -o out -- sh -c 'h=$(uname -n | sed s/[^a-zA-Z0-9._-]/_/g);"
+		    "for n in $h-$$-1 $h-$$-ffffffffffffff00 $h-$$-ffffffffffffff01 "
+		    "other-$$-ffffffffffffff02 $h-1$$-ffffffffffffff03; do "
+		    "mkdir $KBN_OUT/proc-$n; done; exit 5'; cd out; cat proc-*/status; "
+		    "ls proc-*-ffffffffffffff01");
+
+	assert_string_equal(r.text, "exit 5\nstatus\n");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -459,6 +518,8 @@ int main(void)
 		CASE(a_caller_that_ignores_its_children),
 		CASE(a_damaged_recording_does_not_change_the_status),
 		CASE(a_recorded_program_has_its_report),
+		CASE(the_end_is_reported),
+		CASE(the_end_is_of_the_program),
 	};
 	char exe[PATH_MAX - 16];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);

@@ -556,6 +556,69 @@ static void test_running(void **state)
 	session_close(&s);
 }
 
+/* What `kbn run` was told stands beside the recording; anything else in that file is as good as nothing. */
+static void test_status(void **state)
+{
+	static const struct {
+		const char *text;
+		int status, signal;
+	} cases[] = {
+		{"exit 0\n", 0, -1},
+		{"exit 255\n", 255, -1},
+		{"signal 9\n", -1, 9},
+		{"exit 256\n", -1, -1},
+		{"exit -1\n", -1, -1},
+		{"signal 0\n", -1, -1},
+		{"exit 3", -1, -1},
+		{"exit\n", -1, -1},
+		{"", -1, -1},
+		{"exits 3\n", -1, -1},
+		{"signal 128\n", -1, -1},
+		{"exit 00000000000000000000000000000000000000003\n", -1, -1},
+	};
+	struct fixture f;
+	struct session s;
+
+	(void)state;
+	fixture_begin(&f, run_dir, .pid = 62, .rank = -1);
+	fixture_device(&f, 0, "NVIDIA H200", 90, 132);
+	fixture_kernel(&f, 1, 0, "k", 32);
+	fixture_slot(&f, 1, 1, 8, 32)->sampled_out = 10;
+	fixture_thread(&f, 0)->seen = 10;
+	fixture_end(&f, KBN_RUNNING);
+	open_run(&s);
+	assert_int_equal(s.runs[0].exit_status, -1);
+	assert_int_equal(s.runs[0].signal, -1);
+	session_close(&s);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		FILE *out = fixture_open(&f, KBN_STATUS_FILE, "w");
+
+		fputs(cases[i].text, out);
+		fclose(out);
+		open_run(&s);
+		assert_int_equal(s.runs[0].end, SESSION_END_KILLED);
+		assert_int_equal(s.runs[0].exit_status, cases[i].status);
+		assert_int_equal(s.runs[0].signal, cases[i].signal);
+		session_close(&s);
+	}
+}
+
+/* A recording that turned itself off says nothing of how the process ended. */
+static void test_stopped(void **state)
+{
+	struct session s;
+	struct fixture f;
+
+	(void)state;
+	fixture_begin(&f, run_dir, .pid = 62, .rank = -1);
+	fixture_device(&f, 0, "NVIDIA H200", 90, 132);
+	fixture_kernel(&f, 1, 0, "k", 32);
+	fixture_end(&f, KBN_STOPPED);
+	open_run(&s);
+	assert_int_equal(s.runs[0].end, SESSION_END_STOPPED);
+	session_close(&s);
+}
+
 /* A process that was killed and is not yet waited for has its entry in /proc, but is no more. */
 static void test_zombie(void **state)
 {
@@ -646,6 +709,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unreleased_slot, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(test_versions, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(test_directories, make_dir, drop_dir),
+		cmocka_unit_test_setup_teardown(test_status, make_dir, drop_dir),
+		cmocka_unit_test_setup_teardown(test_stopped, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(test_zombie, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(test_running, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(test_cut_log, make_dir, drop_dir),
