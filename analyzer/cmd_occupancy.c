@@ -100,7 +100,7 @@ static int check(const struct request *q, struct err *e)
 static void print_text(const struct arch_device *d, const struct occupancy *o,
 		       const struct smem_cliff *c, int published)
 {
-	char a[TEXT_NUMBER], room[RENDER_ROOM];
+	char a[TEXT_NUMBER], full[TEXT_NUMBER], idle[TEXT_NUMBER], room[RENDER_ROOM];
 
 	printf("sm_%d%s%s%s\n", d->arch.sm, d->arch_exact ? "" : " (nearest row)",
 	       *d->name ? ", " : "", d->name);
@@ -110,8 +110,9 @@ static void print_text(const struct arch_device *d, const struct occupancy *o,
 	if (o->blocks_per_sm > 0)
 		printf("%s\n", render_room(room, o));
 	if (!isnan(o->waves))
-		printf("%.4g waves, the last %.3g%% full, %.1f%% of the SM time idle at the end\n",
-		       o->waves, o->last_wave_pct, o->tail_waste_pct);
+		printf("%s waves, the last %s full, %s of the SM time idle at the end\n",
+		       text_ratio(a, o->waves), text_pct(full, o->last_wave_pct),
+		       text_pct(idle, o->tail_waste_pct));
 	if (o->clusters_at_most >= 0)
 		printf("at most %lld clusters resident on the device (how many fit a GPC of this chip is not known)\n",
 		       (long long)o->clusters_at_most);

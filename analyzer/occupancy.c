@@ -248,6 +248,17 @@ static int64_t bytes_to_next_step(const struct arch *a, const struct occupancy *
 	return usable >= 0 && bytes > usable ? bytes - usable : -1;
 }
 
+/* Down from where the kernel stands: as many blocks as now must still fit by shared memory. */
+static int64_t bytes_to_cliff(const struct arch *a, const struct occupancy *o, int64_t bytes)
+{
+	int64_t usable;
+
+	if (o->blocks_per_sm <= 0)
+		return -1;
+	usable = smem_usable(a, o->blocks_per_sm);
+	return usable >= bytes ? usable - bytes : -1;
+}
+
 bool smem_cliff_compute(struct smem_cliff *c, const struct arch *a,
 			const struct occupancy_input *in)
 {
@@ -264,6 +275,7 @@ bool smem_cliff_compute(struct smem_cliff *c, const struct arch *a,
 		.smem_per_block_bytes = bytes,
 		.blocks_per_sm = now.blocks_per_sm,
 		.to_next_step_bytes = bytes_to_next_step(a, &now, bytes),
+		.to_cliff_bytes = bytes_to_cliff(a, &now, bytes),
 		.above_cliff = now.limits[LIMIT_SMEM] == 1 && now.limits[LIMIT_REGISTERS] >= 2 &&
 			       now.limits[LIMIT_WARPS] >= 2 && now.limits[LIMIT_BLOCKS] >= 2,
 		.double_buffer_bytes = 2 * bytes,

@@ -85,6 +85,7 @@ struct smem_cliff {
 	int64_t max_bytes_for
 		[SMEM_CLIFF_STEPS]; /* largest bytes per block that leave room for 1, 2, 3 blocks */
 	int64_t to_next_step_bytes; /* bytes to save for one more block by shared memory, 0 = not limited by it, -1 = none */
+	int64_t to_cliff_bytes; /* bytes that a block may add before an SM holds one block less (with one block: before it cannot launch), -1 = cannot launch, or not known */
 	bool above_cliff; /* one block per SM because of shared memory alone, the rest would allow two */
 	int64_t double_buffer_bytes;     /* twice the bytes */
 	int double_buffer_blocks_per_sm; /* by all limits together, 0 = cannot launch */

@@ -81,6 +81,60 @@ char *render_label(char out[RENDER_LABEL], const struct report_kernel *k, size_t
 	return out;
 }
 
+const char *render_limiter(const struct report_kernel *k)
+{
+	static const char *const words[LIMIT_N] = {"registers", "shared",   "warps",
+						   "blocks",    "barriers", "cluster"};
+
+	if (!k->occupancy_known || k->occupancy.limiter < 0)
+		return "-";
+	return k->occupancy.waves < 1 ? RENDER_GRID : words[k->occupancy.limiter];
+}
+
+/* Rounded to the side where the promise holds: room down, what is to be saved up. */
+static void put_step(char out[TEXT_NUMBER], char sign, int64_t bytes)
+{
+	const int64_t unit = bytes < 100 * 1024 ? 10 : 1; /* parts of a KB that are shown */
+	const int64_t parts = (bytes * unit + (sign == '-' ? 1023 : 0)) / 1024;
+
+	if (bytes < 1024)
+		snprintf(out, TEXT_NUMBER, "%c%d B", sign, (int)bytes);
+	else if (unit == 1 || parts % unit == 0)
+		snprintf(out, TEXT_NUMBER, "%c%lld KB", sign, (long long)(parts / unit));
+	else
+		snprintf(out, TEXT_NUMBER, "%c%lld.%lld KB", sign, (long long)(parts / unit),
+			 (long long)(parts % unit));
+}
+
+char *render_cliff(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	const struct smem_cliff *c = &k->cliff;
+
+	if (!k->cliff_known || c->to_cliff_bytes < 0)
+		snprintf(out, TEXT_NUMBER, "-");
+	else if (c->above_cliff && c->to_next_step_bytes > 0)
+		put_step(out, '-', c->to_next_step_bytes);
+	else
+		put_step(out, '+', c->to_cliff_bytes);
+	return out;
+}
+
+bool render_any_grid(const struct report *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(render_limiter(&r->kernels[i]), RENDER_GRID) == 0)
+			return true;
+	return false;
+}
+
+bool render_any_cliff(const struct report *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (r->kernels[i].cliff_known && r->kernels[i].cliff.to_cliff_bytes >= 0)
+			return true;
+	return false;
+}
+
 char *render_room(char out[RENDER_ROOM], const struct occupancy *o)
 {
 	char pct[TEXT_NUMBER];
@@ -89,9 +143,9 @@ char *render_room(char out[RENDER_ROOM], const struct occupancy *o)
 	out[0] = '\0';
 	if (o->blocks_per_sm < 0)
 		return out;
-	at = (size_t)snprintf(out, RENDER_ROOM, "room for %d warp%s per SM (%s%% of %d), %s %d %s",
+	at = (size_t)snprintf(out, RENDER_ROOM, "room for %d warp%s per SM (%s of %d), %s %d %s",
 			      o->warps_per_sm, o->warps_per_sm == 1 ? "" : "s",
-			      text_real(pct, o->pct), o->max_warps_per_sm,
+			      text_pct(pct, o->pct), o->max_warps_per_sm,
 			      o->enough_warps ? "at least the" : "below the", o->enough_warps_at,
 			      o->enough_is_published ? "that hide latency"
 						     : "that by a rule of thumb hide latency");

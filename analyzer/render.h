@@ -43,6 +43,28 @@ int render_json_occupancy(const struct occupancy *o, const struct smem_cliff *cl
  */
 char *render_label(char out[RENDER_LABEL], const struct report_kernel *k, size_t columns);
 
+/*
+ * What keeps more warps from an SM, in one word: "grid" where there are fewer blocks than the GPU has room
+ * for, else the resource; "-" when not known.
+ */
+const char *render_limiter(const struct report_kernel *k);
+#define RENDER_GRID "grid"
+
+/*
+ * How far the shared memory of a block is from the next cliff: "+27 KB" may be added before an SM holds one
+ * block fewer, "-4.2 KB" above the cliff: less of it makes room for two blocks; "-" when not known. Exact bytes
+ * are in Markdown and JSON.
+ */
+char *render_cliff(char out[TEXT_NUMBER], const struct report_kernel *k);
+/* What render_limiter and render_cliff mean, for below a table. */
+#define RENDER_GRID_MEANS "fewer blocks than the GPU has room for"
+#define RENDER_CLIFF_MEANS                                                                      \
+	"shared memory that a block may add (+) before an SM holds one block fewer; above the " \
+	"cliff how much less (-) makes room for two blocks"
+/* Whether any of the first `n` kernels has that limiter, or a cliff that is known. */
+bool render_any_grid(const struct report *r, size_t n);
+bool render_any_cliff(const struct report *r, size_t n);
+
 /* One row of the occupancy table, for people. */
 struct render_limit {
 	const char *resource;

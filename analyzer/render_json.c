@@ -306,6 +306,7 @@ static json_t *smem_cliff(const struct smem_cliff *c, int published)
 	put(o, "double_buffer_bytes", json_integer(c->double_buffer_bytes));
 	put(o, "double_buffer_blocks_per_sm", count(c->double_buffer_blocks_per_sm));
 	put(o, "to_next_step_bytes", count(c->to_next_step_bytes));
+	put(o, "to_cliff_bytes", count(c->to_cliff_bytes));
 	return o;
 }
 

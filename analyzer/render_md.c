@@ -7,13 +7,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "finding.h"
 #include "text.h"
 
-#define MD_SECTIONS  20         /* kernels described one by one unless asked for more */
-#define MD_ROWS      200        /* kernels in the table */
-#define WORK_UNKNOWN "KBN-R001" /* true of every kernel of this version: said once */
-#define LABEL        60         /* columns of a name in the table */
-#define NAME_CHARS   400        /* of a demangled name in its section; complete in the JSON */
+#define MD_SECTIONS  20  /* kernels described one by one unless asked for more */
+#define MD_ROWS      200 /* kernels in the table */
+/* True of every kernel of this version: said once. */
+#define WORK_UNKNOWN finding_rows[FINDING_WORK_UNKNOWN].id
+#define LABEL        60  /* columns of a name in the table */
+#define NAME_CHARS   400 /* of a demangled name in its section; complete in the JSON */
 
 /* Characters that Markdown would take for markup; a table cell must not contain a bar. */
 static void plain(const char *s, FILE *out)
@@ -72,10 +74,7 @@ static const char *show_us(char *t, double v)
 
 static const char *show_pct(char *t, double v)
 {
-	char n[TEXT_NUMBER];
-
-	snprintf(t, TEXT_NUMBER, "%.20s%%", text_real(n, v));
-	return t;
+	return text_pct(t, v);
 }
 
 /* --------------------------------------------------------------- workload */
@@ -98,7 +97,7 @@ static void runs(const struct report *r, FILE *out)
 				fputc(' ', out);
 		}
 		fprintf(out, "` on %s, pid %u, %s, %s", *p->host ? p->host : "unknown host", p->pid,
-			text_us(t, 1e6 * p->duration_s), p->end);
+			text_us(t, 1e6 * p->duration_s), p->end_text);
 		if (*p->driver)
 			fprintf(out, ", driver %s", p->driver);
 		if (p->foreign)
@@ -174,8 +173,8 @@ static void workload_time(const struct report *r, FILE *out)
 	quantity("copies", &r->totals.copy_time_us, show_us, out);
 	fprintf(out, "- timing: %s", render_timing(timing, &r->timing));
 	if (!isnan(r->timing.self_overhead_pct))
-		fprintf(out, "; it cost %s%% of the time of the launching threads",
-			text_real(a, r->timing.self_overhead_pct));
+		fprintf(out, "; it cost %s of the time of the launching threads",
+			text_pct(a, r->timing.self_overhead_pct));
 	fputs("\n\n", out);
 }
 
@@ -189,21 +188,19 @@ static void kernel_table(const struct report *r, FILE *out)
 		fputs("No kernel to show.\n\n", out);
 		return;
 	}
-	fputs("| # | share | total | median | launches | max occupancy | limited by | waves | class | kernel |\n"
-	      "|---:|---:|---:|---:|---:|---:|---|---:|---|---|\n",
+	fputs("| # | share | total | median | launches | max occupancy | limited by | waves | cliff | class | kernel |\n"
+	      "|---:|---:|---:|---:|---:|---:|---|---:|---:|---|---|\n",
 	      out);
 	for (size_t i = 0; i < n; i++) {
 		const struct report_kernel *k = &r->kernels[i];
 		const struct occupancy *o = k->occupancy_known ? &k->occupancy : NULL;
 
-		fprintf(out, "| %zu | %s | %s | %s | %s |", i + 1,
-			isnan(k->share_pct) ? "-" : show_pct(a, k->share_pct),
+		fprintf(out, "| %zu | %s | %s | %s | %s |", i + 1, text_pct(a, k->share_pct),
 			text_us(b, k->times.total.value), render_median(c, &k->times),
 			text_count(d, count_sum(k->launches, k->graph_node_launches)));
-		fprintf(out, " %s | %s | %s | %s | ",
-			o && !isnan(o->pct) ? show_pct(a, o->pct) : "-",
-			o && o->limiter >= 0 ? occupancy_limit_names[o->limiter] : "-",
-			text_ratio(b, o ? o->waves : NAN), k->verdict.class);
+		fprintf(out, " %s | %s | %s | %s | %s | ", text_pct(a, o ? o->pct : NAN),
+			render_limiter(k), text_ratio(b, o ? o->waves : NAN), render_cliff(c, k),
+			k->verdict.class);
 		code(render_label(label, k, LABEL), LABEL, true, out);
 		fputs(" |\n", out);
 	}
@@ -211,6 +208,10 @@ static void kernel_table(const struct report *r, FILE *out)
 		fprintf(out, "\n%zu more in report.json.\n", r->kernels_n - n);
 	if (render_any_uncertain(r, n))
 		fprintf(out, "\n~ uncertain by more than %d%%\n", RENDER_UNCERTAIN_PCT);
+	if (render_any_grid(r, n))
+		fputs("\n" RENDER_GRID ": " RENDER_GRID_MEANS "\n", out);
+	if (render_any_cliff(r, n))
+		fputs("\ncliff: " RENDER_CLIFF_MEANS "\n", out);
 	fputs("\n", out);
 }
 
@@ -338,6 +339,11 @@ static void cliff(const struct report_kernel *k, FILE *out)
 	if (c->to_next_step_bytes > 0)
 		fprintf(out, " %s bytes less allow one block more per SM.",
 			text_count(a, (uint64_t)c->to_next_step_bytes));
+	if (c->to_cliff_bytes >= 0)
+		fprintf(out, " %s bytes more fit before %s.",
+			text_count(a, (uint64_t)c->to_cliff_bytes),
+			c->blocks_per_sm > 1 ? "an SM holds one block fewer"
+					     : "the kernel cannot be launched");
 	if (c->smem_per_block_bytes > 0) {
 		fprintf(out, " Twice the bytes (double buffering): ");
 		if (c->double_buffer_blocks_per_sm > 0)
@@ -405,15 +411,16 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 			plain(r->notes[i].text, out);
 			fputs("\n", out);
 		}
-		fputs("\n", out);
+		fprintf(out, "\n`kbn help %s` says why, and what to do; so for every id here.\n\n",
+			r->notes[0].id);
 	}
 	kernel_table(r, out);
 	if (n)
 		fprintf(out,
-			"## Kernels\n\nThe class of every kernel is unknown (" WORK_UNKNOWN
+			"## Kernels\n\nThe class of every kernel is unknown (%s"
 			"), and Compute/Load Ratio, SASS Instruction Mix, Recommended Optimizations and Not now are left "
 			"out: %s. Roofline Classification is there where time and geometry alone say something.\n\n",
-			r->no_code);
+			WORK_UNKNOWN, r->no_code);
 	for (size_t i = 0; i < n; i++)
 		section(&r->kernels[i], i + 1, out);
 	if (n < r->kernels_n)

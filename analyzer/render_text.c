@@ -9,9 +9,10 @@
 
 #include "text.h"
 
-#define TEXT_KERNELS  20 /* rows unless asked for more */
-#define NAME_COLUMNS  22 /* least room for a name */
-#define OTHER_COLUMNS 54
+#define TEXT_KERNELS 20 /* rows unless asked for more */
+#define NAME_COLUMNS 22 /* least room for a name; columns of figures give way to it */
+#define COMMAND      16 /* least room for a command beside its end */
+#define LEAST        40 /* columns of the narrowest terminal that is cared for */
 
 static void rule(int columns, FILE *out)
 {
@@ -36,67 +37,60 @@ static void cut(const char *s, size_t columns, bool pad, FILE *out)
 		fputc(' ', out);
 }
 
-/* Paragraph with a hanging indent, broken at spaces. */
-static void wrapped(const char *lead, const char *s, int columns, FILE *out)
-{
-	size_t indent = text_columns(lead), at = indent;
-
-	fputs(lead, out);
-	while (*s) {
-		size_t word = strcspn(s, " "), width = 0;
-
-		for (size_t i = 0; i < word; i++)
-			width += (s[i] & 0xc0) != 0x80;
-		if (at > indent && at + 1 + width > (size_t)columns) {
-			fprintf(out, "\n%*s", (int)indent, "");
-			at = indent;
-		} else if (at > indent) {
-			fputc(' ', out);
-			at++;
-		}
-		fwrite(s, 1, word, out);
-		at += width;
-		s += word;
-		s += strspn(s, " ");
-	}
-	fputc('\n', out);
-}
-
 /* ------------------------------------------------------------------- head */
+
+/* What was run; without the program's directory when `is_short`. */
+static void put_command(char line[TEXT_LINE], const struct report_run *r, bool is_short)
+{
+	const char *program = r->command_n ? r->command[0] : "(command not known)", *slash;
+	size_t n = 0;
+
+	if (is_short && (slash = strrchr(program, '/')))
+		program = slash + 1;
+	if (r->rank >= 0)
+		n += (size_t)snprintf(line, TEXT_LINE, "rank %d  ", r->rank);
+	n += (size_t)snprintf(line + n, TEXT_LINE - n, "%s", program);
+	for (size_t i = 1; i < r->command_n && n < TEXT_LINE; i++)
+		n += (size_t)snprintf(line + n, TEXT_LINE - n, " %s", r->command[i]);
+}
 
 static void head_run(const struct report_run *r, int columns, FILE *out)
 {
-	char t[TEXT_NUMBER], line[1024];
-	size_t n = 0;
+	char t[TEXT_NUMBER], line[TEXT_LINE];
+	size_t room, used;
 
-	if (r->rank >= 0)
-		n += (size_t)snprintf(line, sizeof(line), "rank %d  ", r->rank);
-	for (size_t i = 0; i < r->command_n && n < sizeof(line) - 1; i++)
-		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", i ? " " : "",
-				      r->command[i]);
-	if (!r->command_n)
-		snprintf(line, sizeof(line), "(command not known)");
-	line[sizeof(line) - 1] = '\0';
-	cut(line, columns > 34 ? (size_t)columns - 22 : 12, true, out);
-	fprintf(out, " %10s  %s\n", text_us(t, 1e6 * r->duration_s), r->end);
+	used = strlen(r->end_text) + 11; /* the end and the time, two blanks before each */
+	room = (size_t)columns > used + COMMAND ? (size_t)columns - used : (size_t)columns;
+	put_command(line, r, false);
+	if (text_columns(line) > room)
+		put_command(line, r, true);
+	cut(line, room, room < (size_t)columns, out);
+	if (room == (size_t)columns) /* a line of its own */
+		fputc('\n', out);
+	fprintf(out, "%9s  %s\n", text_us(t, 1e6 * r->duration_s), r->end_text);
 }
 
-static void head_device(const struct report_device *d, FILE *out)
+static void head_device(const struct report_device *d, int columns, FILE *out)
 {
-	char a[TEXT_NUMBER], b[TEXT_NUMBER];
+	char number[TEXT_NUMBER], line[TEXT_LINE];
+	size_t n;
 
 	if (d->hw.arch.sm <= 0) {
 		fprintf(out, "device not known\n");
 		return;
 	}
-	fprintf(out, "%s (sm_%d", d->name, d->hw.arch.sm);
+	n = (size_t)snprintf(line, sizeof(line), "%.400s (sm_%d", d->name, d->hw.arch.sm);
 	if (d->hw.sm_count > 0)
-		fprintf(out, ", %d SMs", d->hw.sm_count);
+		n += (size_t)snprintf(line + n, sizeof(line) - n, ", %d SMs", d->hw.sm_count);
 	if (!isnan(d->hw.dram_gbps))
-		fprintf(out, ", %s GB/s", text_real(a, d->hw.dram_gbps));
+		n += (size_t)snprintf(line + n, sizeof(line) - n, ", %s GB/s",
+				      text_real(number, d->hw.dram_gbps));
 	if (!isnan(d->hw.peaks[PEAK_FP32]))
-		fprintf(out, ", %s TFLOPS FP32", text_real(b, d->hw.peaks[PEAK_FP32]));
-	fprintf(out, ")%s%s\n", d->mig ? " MIG " : "", d->mig ? d->mig : "");
+		n += (size_t)snprintf(line + n, sizeof(line) - n, ", %s TFLOPS FP32",
+				      text_real(number, d->hw.peaks[PEAK_FP32]));
+	snprintf(line + n, sizeof(line) - n, ")%s%.200s", d->mig ? " MIG " : "",
+		 d->mig ? d->mig : "");
+	text_wrapped("", line, columns, out);
 }
 
 static void bins(const struct report_accounting *a, int columns, FILE *out)
@@ -124,7 +118,7 @@ static void bins(const struct report_accounting *a, int columns, FILE *out)
 	if (a->graph_node_launches)
 		snprintf(line + n, sizeof(line) - n, " replayed %s kernels",
 			 text_count(number, a->graph_node_launches));
-	wrapped("launches     ", line, columns, out);
+	text_wrapped("launches     ", line, columns, out);
 }
 
 static void head_time(const struct report *r, int columns, FILE *out)
@@ -133,84 +127,175 @@ static void head_time(const struct report *r, int columns, FILE *out)
 	char line[400], t[TEXT_NUMBER], u[TEXT_NUMBER], timing[RENDER_TIMING];
 
 	if (quantity_known(k))
-		snprintf(line, sizeof(line), "%s %s, %s%% of the recorded time%s%s",
+		snprintf(line, sizeof(line), "%s %s, %s of the recorded time%s%s",
 			 text_us(t, k->value), quantity_label_names[k->label],
-			 text_real(u, busy->value), k->why ? "; " : "", k->why ? k->why : "");
+			 text_pct(u, busy->value), k->why ? "; " : "", k->why ? k->why : "");
 	else
 		snprintf(line, sizeof(line), "not known: %s", k->why ? k->why : "");
-	wrapped("kernel time  ", line, columns, out);
-	wrapped("timing       ", render_timing(timing, &r->timing), columns, out);
+	text_wrapped("kernel time  ", line, columns, out);
+	text_wrapped("timing       ", render_timing(timing, &r->timing), columns, out);
 }
 
 /* ------------------------------------------------------------------ table */
 
-static void row(const struct report_kernel *k, size_t name_columns, FILE *out)
+static void cell_share(char out[TEXT_NUMBER], const struct report_kernel *k)
 {
-	char total[TEXT_NUMBER], median[TEXT_NUMBER], launches[TEXT_NUMBER], waves[TEXT_NUMBER],
-		share[TEXT_NUMBER], occ[TEXT_NUMBER], label[RENDER_LABEL];
-	const struct occupancy *o = k->occupancy_known ? &k->occupancy : NULL;
-	uint64_t n = count_sum(k->launches, k->graph_node_launches);
+	text_pct(out, k->share_pct);
+}
 
-	if (isnan(k->share_pct))
-		snprintf(share, sizeof(share), "-");
-	else
-		snprintf(share, sizeof(share), "%.1f%%", k->share_pct);
-	if (!o || isnan(o->pct))
-		snprintf(occ, sizeof(occ), "-");
-	else
-		snprintf(occ, sizeof(occ), "%.0f%%", o->pct);
-	fprintf(out, "%6s %9s %9s %10s %7s %6s ", share, text_us(total, k->times.total.value),
-		render_median(median, &k->times), text_count(launches, n), occ,
-		text_ratio(waves, o ? o->waves : NAN));
-	fprintf(out, "%s\n", render_label(label, k, name_columns));
+static void cell_total(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	text_us(out, k->times.total.value);
+}
+
+static void cell_median(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	render_median(out, &k->times);
+}
+
+static void cell_launches(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	text_count(out, count_sum(k->launches, k->graph_node_launches));
+}
+
+static void cell_occupancy(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	text_pct(out, k->occupancy_known ? k->occupancy.pct : NAN);
+}
+
+static void cell_waves(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	text_ratio(out, k->occupancy_known ? k->occupancy.waves : NAN);
+}
+
+static void cell_limit(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	snprintf(out, TEXT_NUMBER, "%s", render_limiter(k));
+}
+
+static void cell_cliff(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	render_cliff(out, k);
+}
+
+/* Before the name; `stays`: in a terminal too narrow for all, those with the least go first. */
+static const struct column {
+	const char *title;
+	int width, stays;
+	void (*cell)(char out[TEXT_NUMBER], const struct report_kernel *k);
+} all_columns[] = {
+	{"share", 6, 8, cell_share},       {"total", 8, 7, cell_total},
+	{"median", 9, 5, cell_median},     {"launches", 9, 6, cell_launches},
+	{"max occ", 7, 3, cell_occupancy}, {"waves", 6, 2, cell_waves},
+	{"limit", 9, 4, cell_limit},       {"cliff", 8, 1, cell_cliff},
+};
+#define COLUMNS (sizeof(all_columns) / sizeof(*all_columns))
+
+/* Whether there is room for all that stay as long as `c` does, and a name. */
+static bool has_room(const struct column *c, int columns)
+{
+	int width = NAME_COLUMNS;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (all_columns[i].stays >= c->stays)
+			width += all_columns[i].width + 1;
+	return width <= columns;
+}
+
+static void legend(const struct report *r, size_t n, int columns, FILE *out)
+{
+	char left_out[TEXT_LINE] = "";
+	size_t at = 0;
+
+	if (render_any_uncertain(r, n))
+		fprintf(out, "~      uncertain by more than %d%%\n", RENDER_UNCERTAIN_PCT);
+	for (size_t i = 0; i < COLUMNS; i++) {
+		const struct column *c = &all_columns[i];
+
+		if (!has_room(c, columns))
+			at += (size_t)snprintf(left_out + at, sizeof(left_out) - at, "%s%s",
+					       at ? ", " : "", c->title);
+		else if (c->cell == cell_limit && render_any_grid(r, n))
+			text_wrapped(RENDER_GRID "   ", RENDER_GRID_MEANS, columns, out);
+		else if (c->cell == cell_cliff && render_any_cliff(r, n))
+			text_wrapped("cliff  ", RENDER_CLIFF_MEANS, columns, out);
+	}
+	if (at)
+		text_wrapped("left out for want of room: ", left_out, columns, out);
 }
 
 static void table(const struct report *r, const struct render_options *o, FILE *out)
 {
 	size_t top = o->top ? o->top : TEXT_KERNELS, n = r->kernels_n < top ? r->kernels_n : top;
-	size_t columns = (size_t)o->columns > OTHER_COLUMNS + NAME_COLUMNS
-				 ? (size_t)o->columns - OTHER_COLUMNS
-				 : NAME_COLUMNS;
+	int name = o->columns;
 
 	rule(o->columns, out);
-	fprintf(out, "%6s %9s %9s %10s %7s %6s %s\n", "share", "total", "median", "launches",
-		"max occ", "waves", "kernel");
-	for (size_t i = 0; i < n; i++)
-		row(&r->kernels[i], columns, out);
+	for (size_t c = 0; c < COLUMNS; c++)
+		if (has_room(&all_columns[c], o->columns)) {
+			fprintf(out, "%*s ", all_columns[c].width, all_columns[c].title);
+			name -= all_columns[c].width + 1;
+		}
+	fputs("kernel\n", out);
+	for (size_t i = 0; i < n; i++) {
+		char cell[TEXT_NUMBER], label[RENDER_LABEL];
+
+		for (size_t c = 0; c < COLUMNS; c++)
+			if (has_room(&all_columns[c], o->columns)) {
+				all_columns[c].cell(cell, &r->kernels[i]);
+				fprintf(out, "%*s ", all_columns[c].width, cell);
+			}
+		fprintf(out, "%s\n", render_label(label, &r->kernels[i], (size_t)name));
+	}
 	if (n < r->kernels_n)
 		fprintf(out, "%6s ... and %zu kernel shapes more\n", "", r->kernels_n - n);
 	rule(o->columns, out);
-	if (render_any_uncertain(r, n))
-		fprintf(out, "~ uncertain by more than %d%%\n", RENDER_UNCERTAIN_PCT);
+	legend(r, n, o->columns, out);
+}
+
+/* With the way to what they mean. */
+static void notes(const struct report *r, int columns, FILE *out)
+{
+	char lead[24];
+
+	for (size_t i = 0; i < r->notes_n; i++) {
+		snprintf(lead, sizeof(lead), "%s  ", r->notes[i].id);
+		text_wrapped(lead, r->notes[i].text, columns, out);
+	}
+	if (r->notes_n) {
+		char line[80];
+
+		snprintf(line, sizeof(line), "kbn help %s says why, and what to do",
+			 r->notes[0].id);
+		text_wrapped("", line, columns, out);
+	}
 }
 
 static int report_text(const struct report *r, const struct render_options *options, FILE *out,
 		       struct err *e)
 {
 	struct render_options o = *options;
+	char version[64];
 
-	if (o.columns < 60)
-		o.columns = 60;
-	fprintf(out, "kbn %s%s\n", r->version,
-		r->simulated ? "   *** TIMES ARE SIMULATED: recorded on a stand-in driver ***"
-		: r->reality_unknown ? "   whether these times are real is not known"
-				     : "");
+	if (o.columns < LEAST)
+		o.columns = LEAST;
+	snprintf(version, sizeof(version), "kbn %.32s%s", r->version,
+		 r->simulated || r->reality_unknown ? "   " : "");
+	text_wrapped(version,
+		     r->simulated ? "*** TIMES ARE SIMULATED: recorded on a stand-in driver ***"
+		     : r->reality_unknown ? "whether these times are real is not known"
+					  : "",
+		     o.columns, out);
 	for (size_t i = 0; i < r->runs_n && i < 8; i++)
 		head_run(&r->runs[i], o.columns, out);
 	if (r->runs_n > 8)
 		fprintf(out, "... and %zu processes more\n", r->runs_n - 8);
 	for (size_t i = 0; i < r->devices_n; i++)
-		head_device(&r->devices[i], out);
+		head_device(&r->devices[i], o.columns, out);
 	bins(&r->accounting, o.columns, out);
 	head_time(r, o.columns, out);
 	if (r->kernels_n)
 		table(r, &o, out);
-	for (size_t i = 0; i < r->notes_n; i++) {
-		char lead[24];
-
-		snprintf(lead, sizeof(lead), "%s  ", r->notes[i].id);
-		wrapped(lead, r->notes[i].text, o.columns, out);
-	}
+	notes(r, o.columns, out);
 	return ferror(out) ? err_set(e, ERR_IO, -1, "cannot write the table") : 0;
 }
 

@@ -98,12 +98,14 @@ static void cliff_of_a_kernel(void **state)
 	assert_true(c.above_cliff);
 	assert_int_equal(c.blocks_per_sm, 1);
 	assert_int_equal(c.to_next_step_bytes, 1);
+	assert_int_equal(c.to_cliff_bytes, 101376 - 50177); /* one block: to the most it may have */
 	assert_int_equal(c.double_buffer_bytes, 100354);
 	assert_int_equal(c.double_buffer_blocks_per_sm, 1);
 	in.dyn_smem_bytes = 50176;
 	assert_true(smem_cliff_compute(&c, arch(86), &in));
 	assert_false(c.above_cliff);
 	assert_int_equal(c.blocks_per_sm, 2);
+	assert_int_equal(c.to_cliff_bytes, 0); /* at the edge */
 	assert_int_equal(c.max_bytes_for[0], 101376);
 	assert_int_equal(c.max_bytes_for[1], 50176);
 	/* one block anyway: shared memory is not to blame */
@@ -116,6 +118,36 @@ static void cliff_of_a_kernel(void **state)
 	assert_int_equal(c.double_buffer_blocks_per_sm, 0);
 	in.registers = -1;
 	assert_false(smem_cliff_compute(&c, arch(86), &in));
+}
+
+/* Exactly so many bytes: with them as many blocks as before, with one more there are fewer. */
+static void bytes_to_the_cliff(void **state)
+{
+	static const int sms[] = {75, 80, 86, 90, 100, 120};
+	struct occupancy_input in = {.carveout = -1, .sm_count = -1};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sms) / sizeof(*sms); i++)
+		for (int64_t bytes = 0; bytes < 110000; bytes += 977)
+			for (in.registers = 16; in.registers <= 128; in.registers += 56) {
+				struct smem_cliff c, at, past;
+
+				in.block_threads = 32 + (int)(bytes % 7) * 32;
+				in.static_smem_bytes = bytes % 2000;
+				in.dyn_smem_bytes = bytes - in.static_smem_bytes;
+				assert_true(smem_cliff_compute(&c, arch(sms[i]), &in));
+				if (c.blocks_per_sm == 0) {
+					assert_int_equal(c.to_cliff_bytes, -1);
+					continue;
+				}
+				assert_true(c.to_cliff_bytes >= 0);
+				in.dyn_smem_bytes += c.to_cliff_bytes;
+				assert_true(smem_cliff_compute(&at, arch(sms[i]), &in));
+				assert_int_equal(at.blocks_per_sm, c.blocks_per_sm);
+				in.dyn_smem_bytes++;
+				assert_true(smem_cliff_compute(&past, arch(sms[i]), &in));
+				assert_true(past.blocks_per_sm < c.blocks_per_sm);
+			}
 }
 
 /* 2048 blocks on 148 SMs with 8 each: 1.73 waves, the last 73% full. */
@@ -504,6 +536,7 @@ int main(void)
 		cmocka_unit_test(register_steps),
 		cmocka_unit_test(cliffs),
 		cmocka_unit_test(cliff_of_a_kernel),
+		cmocka_unit_test(bytes_to_the_cliff),
 		cmocka_unit_test(waves),
 		cmocka_unit_test(unknowns),
 		cmocka_unit_test(limiter_and_threshold),

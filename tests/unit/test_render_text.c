@@ -24,7 +24,7 @@ static char *render(const struct render_format *f, const struct report *r, int c
 
 static void fits_the_terminal(void **state)
 {
-	static const int widths[] = {60, 80, 100, 132, 200};
+	static const int widths[] = {40, 52, 60, 70, 80, 91, 92, 100, 132, 200};
 	struct fixture_report f;
 
 	(void)state;
@@ -35,12 +35,8 @@ static void fits_the_terminal(void **state)
 			"and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on";
 	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
 		char *text = render(&render_text, &f.report, widths[i], 0), *line, *rest = text;
-		size_t table = 76; /* numbers and the least room for a name */
-
 		while ((line = strsep(&rest, "\n"))) {
-			size_t most = (size_t)widths[i] > table ? (size_t)widths[i] : table;
-
-			if (text_columns(line) > most)
+			if (text_columns(line) > (size_t)widths[i])
 				fail_msg("%zu columns of %d: %s", text_columns(line), widths[i],
 					 line);
 			if (*line && line[strlen(line) - 1] == ' ')
@@ -48,6 +44,166 @@ static void fits_the_terminal(void **state)
 		}
 		free(text);
 	}
+	fixture_report_close(&f);
+}
+
+/* In a narrow terminal columns go, from the least to the most wanted, and that is said. */
+static void columns_give_way(void **state)
+{
+	static const struct {
+		int columns;
+		const char *header, *left_out;
+	} rows[] = {
+		{100,
+		 " share    total    median  launches max occ  waves     limit    cliff kernel\n",
+		 ""},
+		{92,
+		 " share    total    median  launches max occ  waves     limit    cliff kernel\n",
+		 ""},
+		{91, " share    total    median  launches max occ  waves     limit kernel\n",
+		 "cliff"},
+		{80, " share    total    median  launches max occ     limit kernel\n",
+		 "waves, cliff"},
+		{70, " share    total    median  launches     limit kernel\n",
+		 "max occ, waves, cliff"},
+		{60, " share    total    median  launches kernel\n",
+		 "max occ, waves, limit, cliff"},
+		{1, " share    total kernel\n", "median,"},
+	};
+	struct fixture_report f;
+
+	(void)state;
+	fixture_report_open(&f);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char *text = render(&render_text, &f.report, rows[i].columns, 0),
+		     *left_out = strstr(text, "left out for want of room: ");
+
+		if (!strstr(text, rows[i].header))
+			fail_msg("%d columns: %s", rows[i].columns, text);
+		if (!*rows[i].left_out)
+			assert_null(left_out);
+		else if (!left_out || !strstr(left_out, rows[i].left_out))
+			fail_msg("%d columns: %s", rows[i].columns, text);
+		free(text);
+	}
+	fixture_report_close(&f);
+}
+
+/* What limits a kernel, and how near the next cliff is; promises hold after rounding. */
+static void limiter_and_cliff(void **state)
+{
+	static const struct {
+		int limiter;
+		double waves;
+		const char *word;
+	} limits[] = {
+		{LIMIT_REGISTERS, 2, "registers"}, {LIMIT_SMEM, 1, "shared"},
+		{LIMIT_WARPS, NAN, "warps"},       {LIMIT_BLOCKS, 1.5, "blocks"},
+		{LIMIT_BARRIERS, 3, "barriers"},   {LIMIT_CLUSTER, 3, "cluster"},
+		{LIMIT_REGISTERS, 0.99, "grid"},   {-1, NAN, "-"},
+	};
+	static const struct {
+		bool above;
+		int64_t up, down;
+		const char *text;
+	} cliffs[] = {
+		{false, 0, 0, "+0 B"},         {false, 0, 1023, "+1023 B"},
+		{false, 0, 1024, "+1 KB"},     {false, 0, 28160, "+27.5 KB"},
+		{false, 0, 28159, "+27.4 KB"}, {false, 0, 102399, "+99.9 KB"},
+		{false, 0, 102400, "+100 KB"}, {false, 0, 232448, "+227 KB"},
+		{true, 1, 5, "-1 B"},          {true, 4288, 5, "-4.2 KB"},
+		{true, 4301, 5, "-4.3 KB"},    {true, 102401, 5, "-101 KB"},
+		{true, -1, 5, "+5 B"},         {false, 77, 5, "+5 B"},
+		{false, -1, -1, "-"},
+	};
+	struct report_kernel k = {.occupancy_known = true, .cliff_known = true};
+	char text[TEXT_NUMBER];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		k.occupancy.limiter = limits[i].limiter;
+		k.occupancy.waves = limits[i].waves;
+		assert_string_equal(render_limiter(&k), limits[i].word);
+	}
+	for (size_t i = 0; i < sizeof(cliffs) / sizeof(*cliffs); i++) {
+		k.cliff.above_cliff = cliffs[i].above;
+		k.cliff.to_next_step_bytes = cliffs[i].up;
+		k.cliff.to_cliff_bytes = cliffs[i].down;
+		assert_string_equal(render_cliff(text, &k), cliffs[i].text);
+		assert_true(strlen(text) <= 8);
+	}
+	k.cliff_known = k.occupancy_known = false;
+	assert_string_equal(render_cliff(text, &k), "-");
+	assert_string_equal(render_limiter(&k), "-");
+}
+
+/* Both say the same of every kernel, and what the words mean is said where they are used. */
+static void formats_agree_on_limits(void **state)
+{
+	struct fixture_report f;
+	char *text, *md;
+
+	(void)state;
+	fixture_report_open(&f);
+	text = render(&render_text, &f.report, 100, 0);
+	md = render(&render_md, &f.report, 100, 0);
+	assert_non_null(strstr(text, "  6.25%  1.515    shared  -4.2 KB kernel\n"));
+	assert_non_null(strstr(md, "| 6.25% | shared | 1.515 | -4.2 KB | unknown | `kernel` |"));
+	assert_non_null(strstr(text, "\ngrid   fewer blocks than"));
+	assert_non_null(strstr(md, "\ngrid: fewer blocks than"));
+	assert_non_null(strstr(text, "\ncliff  shared memory that"));
+	assert_non_null(strstr(md, "\ncliff: shared memory that"));
+	free(text);
+	free(md);
+	f.report.kernels_n = 1; /* neither limited by its grid nor without a cliff */
+	text = render(&render_text, &f.report, 100, 0);
+	assert_null(strstr(text, "\ngrid "));
+	assert_non_null(strstr(text, "\ncliff "));
+	free(text);
+	fixture_report_close(&f);
+}
+
+/* A note is of no use without the way to what it means. */
+static void notes_lead_somewhere(void **state)
+{
+	struct fixture_report f;
+	char *text, *md;
+
+	(void)state;
+	fixture_report_open(&f);
+	text = render(&render_text, &f.report, 100, 0);
+	md = render(&render_md, &f.report, 100, 0);
+	assert_non_null(strstr(text, "\nkbn help KBN-N003 says why"));
+	assert_non_null(strstr(md, "`kbn help KBN-N003` says why"));
+	free(text);
+	free(md);
+	f.report.notes_n = 0;
+	text = render(&render_text, &f.report, 100, 0);
+	assert_null(strstr(text, "kbn help"));
+	free(text);
+	fixture_report_close(&f);
+}
+
+/* The directory of the program goes before its arguments do. */
+static void a_long_command(void **state)
+{
+	const char *argv[] = {"/a/path/that/is/long/enough/not/to/fit/beside/the/rest/train",
+			      "--lr", "0.1"};
+	struct fixture_report f;
+	char *text;
+
+	(void)state;
+	fixture_report_open(&f);
+	f.report.runs[0].command = argv;
+	f.report.runs[0].end_text = "still running";
+	text = render(&render_text, &f.report, 132, 0);
+	assert_non_null(strstr(
+		text, "\n/a/path/that/is/long/enough/not/to/fit/beside/the/rest/train --lr 0.1 "));
+	free(text);
+	text = render(&render_text, &f.report, 80, 0);
+	assert_non_null(strstr(text, "\ntrain --lr 0.1  "));
+	assert_non_null(strstr(text, "2.00 s  still running\n"));
+	free(text);
 	fixture_report_close(&f);
 }
 
@@ -101,7 +257,7 @@ static void markdown_survives_names(void **state)
 			continue;
 		for (const char *p = line; *p; p++)
 			bars += *p == '|' && (p == line || p[-1] != '\\');
-		assert_int_equal(bars, 11);
+		assert_int_equal(bars, 12);
 		rows++;
 	}
 	assert_int_equal(rows, f.report.kernels_n);
@@ -290,15 +446,13 @@ static void files_are_whole_or_absent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fits_the_terminal),
-		cmocka_unit_test(says_what_matters),
-		cmocka_unit_test(markdown_survives_names),
-		cmocka_unit_test(markdown_is_compact),
-		cmocka_unit_test(timing_in_words),
-		cmocka_unit_test(room_in_words),
-		cmocka_unit_test(labels),
-		cmocka_unit_test(csv_is_rectangular),
-		cmocka_unit_test(files_are_whole_or_absent),
+		cmocka_unit_test(fits_the_terminal),    cmocka_unit_test(columns_give_way),
+		cmocka_unit_test(limiter_and_cliff),    cmocka_unit_test(formats_agree_on_limits),
+		cmocka_unit_test(notes_lead_somewhere), cmocka_unit_test(a_long_command),
+		cmocka_unit_test(says_what_matters),    cmocka_unit_test(markdown_survives_names),
+		cmocka_unit_test(markdown_is_compact),  cmocka_unit_test(timing_in_words),
+		cmocka_unit_test(room_in_words),        cmocka_unit_test(labels),
+		cmocka_unit_test(csv_is_rectangular),   cmocka_unit_test(files_are_whole_or_absent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
