@@ -2,14 +2,16 @@
  * cfg.c - see cfg.h. Blocks begin at the function's start, behind what ends a block, and where branches
  * and calls lead. A call goes on behind itself; its target is an entry of its own. A call that keeps no
  * return address (.NOINC) and leads into the middle of a function is a jump: the assembler for sm_80
- * leaves loops that way. Dominators by the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast
- * Dominance Algorithm", 2001).
+ * leaves loops that way. A library has functions of 100,000 instructions: every step here takes about as
+ * long as there are instructions and edges, whatever the nesting. Dominators: cfg_dominators.c.
  */
 #include "cfg.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
+#include "cfg_dominators.h"
 
 static const struct {
 	const char *op;
@@ -67,6 +69,7 @@ struct build {
 	bool *entry;
 	uint32_t *order, *number; /* blocks in reverse postorder, and each one's place in it */
 	uint32_t order_n;
+	uint32_t *around; /* of each loop: itself, or one nearer to the outermost that it is in */
 	bool no_memory;
 };
 
@@ -87,22 +90,34 @@ static uint32_t insn_at(const struct cfg *g, int64_t offset)
 	return (uint32_t)(offset / SASS_BYTES);
 }
 
+static int compare_branch(const void *key, const void *branch)
+{
+	const uint64_t address = *(const uint64_t *)key;
+	const uint32_t offset = ((const struct cubin_branch *)branch)->offset;
+
+	return (address > offset) - (address < offset);
+}
+
 static const struct cubin_branch *branch_of(const struct build *b, const struct sass_insn *insn)
 {
-	for (size_t i = 0; i < b->f->branches_n; i++)
-		if (b->f->branches[i].offset == insn->address)
-			return &b->f->branches[i];
-	return NULL;
+	if (!b->f->branches_n)
+		return NULL;
+	return bsearch(&insn->address, b->f->branches, b->f->branches_n, sizeof(*b->f->branches),
+		       compare_branch);
+}
+
+static int compare_part(const void *key, const void *part)
+{
+	const int64_t at = *(const int64_t *)key;
+	const int64_t offset = ((const struct cubin_part *)part)->offset;
+
+	return (at > offset) - (at < offset);
 }
 
 static bool is_function(const struct build *b, int64_t offset)
 {
-	if (offset == 0)
-		return true;
-	for (size_t i = 0; i < b->f->parts_n; i++)
-		if ((int64_t)b->f->parts[i].offset == offset)
-			return true;
-	return false;
+	return offset == 0 || (b->f->parts_n && bsearch(&offset, b->f->parts, b->f->parts_n,
+							sizeof(*b->f->parts), compare_part));
 }
 
 /* As cfg_flow, but knows a call that is a jump. */
@@ -261,14 +276,13 @@ static void make_edges(struct build *b)
 		each_successor(b, i, add_edge, g);
 }
 
-/* ----------------------------------------------------------------------------------- dominators */
-
 /* Depth first without recursion; b->order ends as reverse postorder of what the entries reach. */
 static void number_blocks(struct build *b)
 {
 	struct cfg *g = b->g;
 	uint32_t *stack = take(b, g->blocks_n, sizeof(*stack));
 	uint32_t *done = take(b, g->blocks_n, sizeof(*done)); /* successors looked at */
+	bool *seen = take(b, g->blocks_n, sizeof(*seen));
 	uint32_t depth = 0, at = g->blocks_n;
 
 	b->order = take(b, g->blocks_n, sizeof(*b->order));
@@ -276,9 +290,9 @@ static void number_blocks(struct build *b)
 	if (b->no_memory)
 		return;
 	for (uint32_t root = g->blocks_n; root-- > 0;) {
-		if (!g->blocks[root].is_entry || g->blocks[root].is_reachable)
+		if (!g->blocks[root].is_entry || seen[root])
 			continue;
-		g->blocks[root].is_reachable = true;
+		seen[root] = true;
 		stack[depth++] = root;
 		while (depth) {
 			const uint32_t block = stack[depth - 1];
@@ -291,8 +305,8 @@ static void number_blocks(struct build *b)
 				continue;
 			}
 			next = g->edges[x->successors + done[block]++];
-			if (!g->blocks[next].is_reachable) {
-				g->blocks[next].is_reachable = true;
+			if (!seen[next]) {
+				seen[next] = true;
 				stack[depth++] = next;
 			}
 		}
@@ -301,79 +315,6 @@ static void number_blocks(struct build *b)
 	memmove(b->order, b->order + at, b->order_n * sizeof(*b->order));
 	for (uint32_t i = 0; i < b->order_n; i++)
 		b->number[b->order[i]] = i;
-}
-
-/* Nearest block that dominates both, CFG_NONE = only the root above all entries. */
-static uint32_t common(const struct build *b, uint32_t x, uint32_t y)
-{
-	while (x != y && x != CFG_NONE && y != CFG_NONE) {
-		if (b->number[x] > b->number[y])
-			x = b->g->blocks[x].idom;
-		else
-			y = b->g->blocks[y].idom;
-	}
-	return x == y ? x : CFG_NONE;
-}
-
-static void find_dominators(struct build *b)
-{
-	struct cfg *g = b->g;
-	bool *known = take(b, g->blocks_n, sizeof(*known));
-	bool again = true;
-
-	for (uint32_t i = 0; known && i < g->blocks_n; i++)
-		known[i] = g->blocks[i].is_entry;
-	while (again && !b->no_memory) {
-		again = false;
-		for (uint32_t i = 0; i < b->order_n; i++) {
-			struct cfg_block *x = &g->blocks[b->order[i]];
-			uint32_t idom = CFG_NONE;
-			bool any = false;
-
-			if (x->is_entry)
-				continue;
-			for (uint32_t k = 0; k < x->predecessors_n; k++) {
-				const uint32_t p = g->edges[x->predecessors + k];
-
-				if (!g->blocks[p].is_reachable || !known[p])
-					continue;
-				idom = any ? common(b, idom, p) : p;
-				any = true;
-			}
-			again |= !known[b->order[i]] || x->idom != idom;
-			known[b->order[i]] = true;
-			x->idom = idom;
-		}
-	}
-}
-
-/* Numbers the tree of dominators so that a look at two pairs of numbers says who dominates whom. */
-static void number_tree(struct build *b)
-{
-	struct cfg *g = b->g;
-	uint32_t *size = take(b, g->blocks_n, sizeof(*size)),
-		 *next = take(b, g->blocks_n, sizeof(*next));
-	uint32_t roots = 1;
-
-	if (b->no_memory)
-		return;
-	for (uint32_t i = b->order_n;
-	     i-- > 0;) { /* children come behind their parents in this order */
-		const uint32_t block = b->order[i], up = g->blocks[block].idom;
-
-		size[block]++;
-		if (up != CFG_NONE)
-			size[up] += size[block];
-	}
-	for (uint32_t i = 0; i < b->order_n; i++) {
-		const uint32_t block = b->order[i], up = g->blocks[block].idom;
-		uint32_t *from = up == CFG_NONE ? &roots : &next[up];
-
-		g->blocks[block].tree_first = *from;
-		g->blocks[block].tree_last = *from + size[block] - 1;
-		next[block] = *from + 1;
-		*from += size[block];
-	}
 }
 
 bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t z)
@@ -400,12 +341,15 @@ static bool is_back_edge(const struct cfg *g, uint32_t from, uint32_t to)
 	return g->blocks[from].is_reachable && cfg_dominates(g, to, from);
 }
 
-static uint32_t outermost(const struct cfg *g, uint32_t block)
+/* The outermost of the loops found so far that a block is in. The ways there are shortened. */
+static uint32_t outermost(const struct build *b, uint32_t block)
 {
-	uint32_t l = g->blocks[block].loop;
+	uint32_t l = b->g->blocks[block].loop;
 
-	while (l != CFG_NONE && g->loops[l].parent != CFG_NONE)
-		l = g->loops[l].parent;
+	if (l == CFG_NONE)
+		return l;
+	for (; b->around[l] != l; l = b->around[l])
+		b->around[l] = b->around[b->around[l]];
 	return l;
 }
 
@@ -433,12 +377,12 @@ static void fill_loop(struct build *b, uint32_t loop, uint32_t *stack)
 			stack[depth++] = p;
 	}
 	while (depth) {
-		uint32_t block = stack[--depth], inner = outermost(g, block);
+		uint32_t block = stack[--depth], inner = outermost(b, block);
 
 		if (inner == loop)
 			continue;
 		if (inner != CFG_NONE) {
-			g->loops[inner].parent = loop;
+			g->loops[inner].parent = b->around[inner] = loop;
 			block = g->loops[inner].header;
 		} else {
 			g->blocks[block].loop = loop;
@@ -446,7 +390,7 @@ static void fill_loop(struct build *b, uint32_t loop, uint32_t *stack)
 		for (uint32_t k = 0; k < g->blocks[block].predecessors_n; k++) {
 			const uint32_t p = g->edges[g->blocks[block].predecessors + k];
 
-			if (g->blocks[p].is_reachable && outermost(g, p) != loop &&
+			if (g->blocks[p].is_reachable && outermost(b, p) != loop &&
 			    cfg_dominates(g, l->header, p))
 				stack[depth++] = p;
 		}
@@ -514,25 +458,40 @@ static void find_lane_loops(struct build *b)
 		g->loops[i].is_for_lanes &= votes[i] > 0;
 }
 
+/* What a loop has it has itself or its inner loops have; these have lower numbers. */
 static void describe_loops(struct cfg *g)
 {
 	for (uint32_t i = 0; i < g->loops_n; i++)
 		g->loops[i].is_innermost = !g->loops[i].is_for_lanes;
-	for (uint32_t i = 0; i < g->loops_n; i++) {
-		struct cfg_loop *l = &g->loops[i];
+	for (uint32_t i = 0; i < g->blocks_n; i++) {
+		const struct cfg_block *x = &g->blocks[i];
+		struct cfg_loop *l = x->loop == CFG_NONE ? NULL : &g->loops[x->loop];
 
-		l->depth = 1;
-		for (uint32_t p = l->parent; p != CFG_NONE; p = g->loops[p].parent)
-			l->depth++;
-		if (l->parent != CFG_NONE && !l->is_for_lanes)
-			g->loops[l->parent].is_innermost = false;
+		if (!l)
+			continue;
+		l->blocks_n++;
+		l->insns_n += x->end - x->first;
+		if (x->first < l->first)
+			l->first = x->first;
 	}
-	for (uint32_t i = 0; i < g->blocks_n; i++)
-		for (uint32_t l = g->blocks[i].loop; l != CFG_NONE; l = g->loops[l].parent) {
-			g->loops[l].blocks_n++;
-			if (g->blocks[i].first < g->loops[l].first)
-				g->loops[l].first = g->blocks[i].first;
-		}
+	for (uint32_t i = 0; i < g->loops_n; i++) {
+		const struct cfg_loop *l = &g->loops[i];
+		struct cfg_loop *up = l->parent == CFG_NONE ? NULL : &g->loops[l->parent];
+
+		if (!up)
+			continue;
+		up->blocks_n += l->blocks_n;
+		up->insns_n += l->insns_n;
+		if (l->first < up->first)
+			up->first = l->first;
+		if (!l->is_for_lanes)
+			up->is_innermost = false;
+	}
+	for (uint32_t i = g->loops_n; i-- > 0;) {
+		const uint32_t up = g->loops[i].parent;
+
+		g->loops[i].depth = up == CFG_NONE ? 1 : g->loops[up].depth + 1;
+	}
 }
 
 static void find_loops(struct build *b)
@@ -556,6 +515,7 @@ static void find_loops(struct build *b)
 		n += is_header;
 	}
 	g->loops = take(b, n, sizeof(*g->loops));
+	b->around = take(b, n, sizeof(*b->around));
 	stack = take(b, (size_t)room * 2 + 1, sizeof(*stack));
 	if (b->no_memory)
 		return;
@@ -567,6 +527,7 @@ static void find_loops(struct build *b)
 			is_header |= is_back_edge(g, g->edges[x->predecessors + k], b->order[i]);
 		if (!is_header)
 			continue;
+		b->around[g->loops_n] = g->loops_n;
 		g->loops[g->loops_n++] =
 			(struct cfg_loop){.header = b->order[i], .parent = CFG_NONE};
 		fill_loop(b, g->loops_n - 1, stack);
@@ -602,9 +563,7 @@ int cfg_build(struct cfg *g, struct arena *arena, int sm, const struct cubin_fun
 	if (!b.no_memory)
 		number_blocks(&b);
 	if (!b.no_memory)
-		find_dominators(&b);
-	if (!b.no_memory)
-		number_tree(&b);
+		b.no_memory = !cfg_find_dominators(g, arena);
 	if (!b.no_memory)
 		find_loops(&b);
 	return b.no_memory ? err_set(e, ERR_MEMORY, -1, "no memory") : 0;

@@ -42,13 +42,13 @@ struct cfg_block {
 };
 
 struct cfg_loop {
-	uint32_t header; /* block */
-	uint32_t parent; /* loop around it, CFG_NONE = none */
-	uint32_t depth;  /* 1 = outermost */
-	uint32_t blocks_n;
-	uint32_t first, last; /* instructions: the lowest, and the highest that jumps back */
-	bool is_innermost;    /* holds no loop, or only such as the next line says */
-	bool is_for_lanes;    /* the compiler's: until lanes agree, or a group of lanes at a time */
+	uint32_t header;            /* block */
+	uint32_t parent;            /* loop around it, CFG_NONE = none */
+	uint32_t depth;             /* 1 = outermost */
+	uint32_t blocks_n, insns_n; /* with those of the loops within */
+	uint32_t first, last;       /* instructions: the lowest, and the highest that jumps back */
+	bool is_innermost;          /* holds no loop, or only such as the next line says */
+	bool is_for_lanes; /* the compiler's: until lanes agree, or a group of lanes at a time */
 };
 
 struct cfg_call {
@@ -63,7 +63,8 @@ struct cfg {
 	struct cfg_block *blocks; /* in the order of the code; the first is the function's entry */
 	uint32_t blocks_n;
 	uint32_t *edges;
-	struct cfg_loop *loops; /* by header, outer before inner */
+	struct cfg_loop
+		*loops; /* by header from the end of the code's order on: inner before outer */
 	uint32_t loops_n;
 	struct cfg_call *calls;
 	uint32_t calls_n;

@@ -78,15 +78,12 @@ static void control_text(const struct sass_control *c, char out[32])
 static void print_loop_line(const struct cfg *g, uint32_t loop)
 {
 	const struct cfg_loop *l = &g->loops[loop];
-	uint64_t instructions = 0;
 
-	for (uint32_t b = 0; b < g->blocks_n; b++)
-		if (cfg_in_loop(g, b, loop))
-			instructions += g->blocks[b].end - g->blocks[b].first;
-	printf("loop %" PRIu32 ": 0x%04x to 0x%04x, depth %" PRIu32 ", %" PRIu32 " %s, %" PRIu64
-	       " instructions%s\n",
+	printf("loop %" PRIu32 ": 0x%04x to 0x%04x, depth %" PRIu32 ", %" PRIu32 " %s, %" PRIu32
+	       " %s%s\n",
 	       loop, l->first * SASS_BYTES, l->last * SASS_BYTES, l->depth, l->blocks_n,
-	       text_plural(l->blocks_n, "block", "blocks"), instructions,
+	       text_plural(l->blocks_n, "block", "blocks"), l->insns_n,
+	       text_plural(l->insns_n, "instruction", "instructions"),
 	       l->is_innermost   ? ", innermost"
 	       : l->is_for_lanes ? ", for lanes"
 				 : "");

@@ -4,7 +4,9 @@
  */
 #include "kbn_test.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "cfg.h"
@@ -43,9 +45,9 @@ static void leave(struct program *p, unsigned guard)
 }
 
 /* To instruction `to`. */
-static void branch(struct program *p, unsigned op12, unsigned guard, uint32_t to)
+static void branch(struct program *p, unsigned op12, unsigned guard, int64_t to)
 {
-	const int64_t d = ((int64_t)to - (int64_t)p->n - 1) * SASS_BYTES / 4;
+	const int64_t d = (to - (int64_t)p->n - 1) * SASS_BYTES / 4;
 	const uint64_t v = (uint64_t)d & UINT64_C(0xffffffffffff);
 
 	add(p, op12 | guard << 12 | v << 34, UINT64_C(0x000fea0003800000) | v >> 30);
@@ -372,6 +374,183 @@ static void out_of_the_code(void **state)
 	done(&p);
 }
 
+/* ---- graphs that nobody draws by hand */
+
+/* Whether block z can be reached from an entry without going through block `without`. */
+static bool is_reached(const struct cfg *g, uint32_t z, uint32_t without)
+{
+	uint32_t stack[ROOM], depth = 0;
+	bool seen[ROOM] = {false};
+
+	for (uint32_t b = 0; b < g->blocks_n; b++)
+		if (g->blocks[b].is_entry && b != without) {
+			stack[depth++] = b;
+			seen[b] = true;
+		}
+	while (depth) {
+		const struct cfg_block *x = &g->blocks[stack[--depth]];
+
+		for (uint32_t i = 0; i < x->successors_n; i++) {
+			const uint32_t to = g->edges[x->successors + i];
+
+			if (to == without || seen[to])
+				continue;
+			seen[to] = true;
+			stack[depth++] = to;
+		}
+	}
+	return seen[z];
+}
+
+/* By the definition: whoever dominates a block cannot be gone around. */
+static void check_dominators(const struct cfg *g)
+{
+	for (uint32_t z = 0; z < g->blocks_n; z++) {
+		const bool is_reachable = is_reached(g, z, CFG_NONE);
+		uint32_t nearest = CFG_NONE;
+
+		assert_int_equal(g->blocks[z].is_reachable, is_reachable);
+		for (uint32_t a = 0; a < g->blocks_n; a++) {
+			const bool dominates = is_reachable && !is_reached(g, z, a);
+
+			assert_int_equal(cfg_dominates(g, a, z), dominates);
+			if (dominates && a != z &&
+			    (nearest == CFG_NONE || cfg_dominates(g, nearest, a)))
+				nearest = a;
+		}
+		assert_int_equal(g->blocks[z].idom, nearest);
+	}
+}
+
+/* What a loop says of itself, counted block by block. */
+static void check_loops(const struct cfg *g)
+{
+	for (uint32_t l = 0; l < g->loops_n; l++) {
+		uint32_t blocks = 0, insns = 0, depth = 1, first = UINT32_MAX;
+
+		for (uint32_t b = 0; b < g->blocks_n; b++) {
+			if (!cfg_in_loop(g, b, l))
+				continue;
+			blocks++;
+			insns += g->blocks[b].end - g->blocks[b].first;
+			first = g->blocks[b].first < first ? g->blocks[b].first : first;
+			assert_true(cfg_dominates(g, g->loops[l].header, b));
+		}
+		for (uint32_t up = g->loops[l].parent; up != CFG_NONE; up = g->loops[up].parent)
+			depth++;
+		assert_int_equal(g->loops[l].blocks_n, blocks);
+		assert_int_equal(g->loops[l].insns_n, insns);
+		assert_int_equal(g->loops[l].first, first);
+		assert_int_equal(g->loops[l].depth, depth);
+	}
+}
+
+static void any_graph(void **state)
+{
+	uint32_t seed = 1, loops = 0, irreducible = 0;
+
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		struct program p = {.n = 0};
+		const uint32_t n = 4 + (uint32_t)round % 40;
+
+		while (p.n < n) {
+			seed = seed * 1664525u + 1013904223u;
+			switch (seed >> 28) {
+			case 0: branch(&p, CALL, ALWAYS, (seed >> 8) % n); break;
+			case 1: branch(&p, BRA, ALWAYS, (seed >> 8) % n); break;
+			case 2: leave(&p, ALWAYS); break;
+			case 3:
+			case 4:
+			case 5: nop(&p); break;
+			default: branch(&p, BRA, 0, (seed >> 8) % n);
+			}
+		}
+		build(&p);
+		check_dominators(&p.g);
+		check_loops(&p.g);
+		loops += p.g.loops_n;
+		irreducible += p.g.is_irreducible;
+		done(&p);
+	}
+	assert_true(loops > 3000 && irreducible > 300);
+}
+
+/* A function of `n` instructions, the nth made by `make`; built within the time of the test's alarm. */
+static const struct cfg *build_large(struct program *p, uint32_t n,
+				     void (*make)(struct program *, uint32_t i, uint32_t n))
+{
+	uint8_t *code = malloc((size_t)n * SASS_BYTES);
+	struct err e = {0};
+
+	assert_non_null(code);
+	for (uint32_t i = 0; i < n; i++) {
+		struct program one = {.n = 0};
+
+		make(&one, i, n);
+		memcpy(code + (size_t)i * SASS_BYTES, one.code, SASS_BYTES);
+	}
+	p->arena = arena_new();
+	p->f.code = buf_of(code, (size_t)n * SASS_BYTES);
+	alarm(20); /* takes a tenth of a second; squares of these numbers take minutes */
+	assert_int_equal(cfg_build(&p->g, p->arena, 80, &p->f, &e), 0);
+	alarm(0);
+	free(code);
+	return &p->g;
+}
+
+/* A branch at instruction `at`, said by a program of nothing else. */
+static void branch_from(struct program *p, uint32_t at, uint32_t to)
+{
+	branch(p, BRA, 0, (int64_t)to - at);
+}
+
+static void make_nest(struct program *p, uint32_t i, uint32_t n)
+{
+	if (i + 1 == n)
+		leave(p, ALWAYS);
+	else if (i < n / 2)
+		nop(p);
+	else
+		branch_from(p, i, n - 2 - i);
+}
+
+static void many_loops_in_each_other(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg *g = build_large(&p, 60001, make_nest);
+
+	(void)state;
+	assert_int_equal(g->loops_n, 30000);
+	assert_int_equal(g->loops[29999].depth, 1);
+	assert_int_equal(g->loops[29999].insns_n, 60000);
+	assert_int_equal(g->loops[0].depth, 30000);
+	assert_int_equal(g->loops[0].insns_n, 2);
+	assert_true(g->loops[0].is_innermost);
+	done(&p);
+}
+
+static void make_checks(struct program *p, uint32_t i, uint32_t n)
+{
+	if (i + 1 == n)
+		leave(p, ALWAYS);
+	else
+		branch_from(p, i, n - 1);
+}
+
+/* A function that checks every access branches from everywhere to its end. */
+static void many_branches_to_one(void **state)
+{
+	struct program p = {.n = 0};
+	const struct cfg *g = build_large(&p, 300001, make_checks);
+
+	(void)state;
+	assert_int_equal(g->blocks_n, 300001);
+	assert_int_equal(g->blocks[300000].idom, 0);
+	assert_int_equal(g->blocks[299999].idom, 299998);
+	done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +565,9 @@ int main(void)
 		cmocka_unit_test(calls_that_jump),
 		cmocka_unit_test(branch_of_lanes),
 		cmocka_unit_test(out_of_the_code),
+		cmocka_unit_test(any_graph),
+		cmocka_unit_test(many_loops_in_each_other),
+		cmocka_unit_test(many_branches_to_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
