@@ -50,14 +50,25 @@ void names_free(struct names_filter *f)
 	free(f);
 }
 
+/* Compiled patterns have 32 KB of stack: too little for many a pattern on a name of some thousand letters. */
+static bool is_match(const struct names_filter *f, const char *name)
+{
+	const PCRE2_SPTR text = (PCRE2_SPTR)name;
+	int rc = pcre2_match(f->code, text, PCRE2_ZERO_TERMINATED, 0, 0, f->data, NULL);
+
+	if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
+		rc = pcre2_match(f->code, text, PCRE2_ZERO_TERMINATED, 0, PCRE2_NO_JIT, f->data,
+				 NULL);
+	return rc >= 0;
+}
+
 bool names_match(void *filter, const char *mangled, const char *demangled, const char *short_name)
 {
 	const struct names_filter *f = filter;
 	const char *names[] = {mangled, demangled, short_name};
 
 	for (int i = 0; i < 3; i++)
-		if (names[i] && pcre2_match(f->code, (PCRE2_SPTR)names[i], PCRE2_ZERO_TERMINATED, 0,
-					    0, f->data, NULL) >= 0)
+		if (names[i] && is_match(f, names[i]))
 			return true;
 	return false;
 }
