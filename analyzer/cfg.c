@@ -546,8 +546,9 @@ int cfg_build(struct cfg *g, struct arena *arena, int sm, const struct cubin_fun
 	if (!sass_has(sm))
 		return err_set(e, ERR_VERSION, -1, "sm_%d: an architecture that is not known", sm);
 	if (code.bytes % SASS_BYTES)
-		return err_set(e, ERR_TRUNCATED, (int64_t)(code.bytes - code.bytes % SASS_BYTES),
-			       "code ends within an instruction");
+		return err_set(e, ERR_TRUNCATED,
+			       (int64_t)(code.origin + code.bytes - code.bytes % SASS_BYTES),
+			       "code of %.80s ends within an instruction", f->name ? f->name : "");
 	if (code.bytes / SASS_BYTES > UINT32_MAX / 2)
 		return err_set(e, ERR_LIMIT, -1, "too much code");
 	g->insns_n = (uint32_t)(code.bytes / SASS_BYTES);

@@ -32,6 +32,10 @@ bool cmd_is_note(const char *word);
 int cmd_help_note(const char *id);
 int cmd_help_notes(void);
 
+/* More words than a command takes at all: cmd_fail with that. */
+#define CMD_WORDS 64
+int cmd_too_many(const char *command);
+
 /* Fill *e for a name that is no device; a similar one is suggested. Returns -1. */
 int cmd_no_device(const char *name, struct err *e);
 

@@ -232,13 +232,13 @@ int cmd_devices(int argc, char **argv)
 		 "all columns and sources, schema kbn-devices/1"},
 		{"--help", OPTION_FLAG, &help, NULL, "this text"},
 	};
-	const char *operands[64];
+	const char *operands[CMD_WORDS];
 	struct err e = {.offset = -1};
 	const char *name;
 	size_t n;
 
-	if (argc > 64)
-		return CMD_USAGE;
+	if (argc > CMD_WORDS)
+		return cmd_too_many("devices");
 	if (options_parse(table, 2, argc, argv, operands, &n, &e) != 0)
 		return cmd_fail("devices", &e);
 	if (help) {

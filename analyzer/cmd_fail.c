@@ -20,6 +20,13 @@ int cmd_fail(const char *command, const struct err *e)
 	return CMD_INPUT;
 }
 
+int cmd_too_many(const char *command)
+{
+	const struct err e = {.code = ERR_USAGE, .offset = -1, .text = "too many words"};
+
+	return cmd_fail(command, &e);
+}
+
 int cmd_no_device(const char *name, struct err *e)
 {
 	const struct product *like = product_like(name);

@@ -131,7 +131,7 @@ int cmd_occupancy(int argc, char **argv)
 	struct request q = {.registers = -1, .barriers = 1, .carveout = -1};
 	const struct option_spec table[] = {OPTIONS(&q)};
 	const size_t options = sizeof(table) / sizeof(*table);
-	const char *operands[64];
+	const char *operands[CMD_WORDS];
 	struct err e = {.offset = -1};
 	struct arch_device d;
 	struct occupancy_input in;
@@ -140,8 +140,8 @@ int cmd_occupancy(int argc, char **argv)
 	size_t n;
 	int published;
 
-	if (argc > 64)
-		return CMD_USAGE;
+	if (argc > CMD_WORDS)
+		return cmd_too_many("occupancy");
 	if (options_parse(table, options, argc, argv, operands, &n, &e) != 0)
 		return cmd_fail("occupancy", &e);
 	if (q.help) {

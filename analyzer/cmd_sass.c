@@ -54,11 +54,29 @@ struct listing {
 	const struct cubin *cubin;
 	uint32_t function; /* index in the cubin */
 	const struct cubin_function *f;
-	struct line_table lines; /* of the image; may be empty */
+	struct line_table lines; /* of the image; all zeros when it is damaged */
 	struct cfg g;
 	struct arena *arena; /* of the function */
+	char suffix;         /* of the architecture: of the cubin, or of the container around it */
 	bool any;            /* a function of this image has been printed */
 };
+
+/* What has been seen of the file. */
+struct seen {
+	bool image;    /* one was begun, perhaps one that turned out to be damaged */
+	bool function; /* one was printed */
+	size_t others; /* images for architectures whose instructions we cannot read, */
+	unsigned other_least, other_most; /* and which */
+};
+
+#define ARCH_TEXT     16
+#define LINE_MAX_TEXT 512
+
+static const char *arch_text(const struct listing *l, char out[ARCH_TEXT])
+{
+	snprintf(out, ARCH_TEXT, "sm_%u%.1s", l->cubin->sm, l->suffix ? &l->suffix : "");
+	return out;
+}
 
 /* -------------------------------------------------------------------------------------- as text */
 
@@ -102,26 +120,35 @@ static void print_block_mark(const struct cfg *g, uint32_t b)
 	       block->is_reachable ? block->is_entry && b ? "  ; called" : "" : "  ; not reached");
 }
 
+/* A name of the input as a terminal may have it. */
+static const char *shown(const struct listing *l, const char *name)
+{
+	const char *text = text_utf8(l->arena, name, NULL);
+
+	return text ? text : "";
+}
+
 /* "file:line" of an instruction; false when it is not known. */
-static bool line_text(const struct listing *l, const struct sass_insn *insn, char out[512])
+static bool line_text(const struct listing *l, const struct sass_insn *insn,
+		      char out[LINE_MAX_TEXT])
 {
 	const struct line_row *row =
-		line_table_find(&l->lines, l->function, (uint32_t)insn->address);
-
+		l->lines.first ? line_table_find(&l->lines, l->function, (uint32_t)insn->address)
+			       : NULL;
 	const struct line_file *file;
 
 	if (!row || row->file == LINE_NONE || !row->line)
 		return false;
 	file = &l->lines.files[row->file];
-	snprintf(out, 512, "%s%s%s:%" PRIu32, file->directory, *file->directory ? "/" : "",
-		 file->name, row->line);
+	snprintf(out, LINE_MAX_TEXT, "%s%s%s:%" PRIu32, file->directory,
+		 *file->directory ? "/" : "", file->name, row->line);
 	return true;
 }
 
 static void print_code_text(const struct listing *l)
 {
 	const struct cfg *g = &l->g;
-	char text[SASS_TEXT_MAX], control[32], line[512], said[512] = "";
+	char text[SASS_TEXT_MAX], control[32], line[LINE_MAX_TEXT], said[LINE_MAX_TEXT] = "";
 
 	for (uint32_t i = 0; i < g->insns_n; i++) {
 		const struct sass_insn *insn = &g->insns[i];
@@ -130,7 +157,7 @@ static void print_code_text(const struct listing *l)
 		if (g->blocks[block].first == i && g->blocks_n > 1)
 			print_block_mark(g, block);
 		if (line_text(l, insn, line) && strcmp(line, said)) {
-			printf("                              ; %s\n", line);
+			printf("                              ; %s\n", shown(l, line));
 			strcpy(said, line);
 		}
 		sass_text(g->sm, insn, text);
@@ -178,14 +205,14 @@ static int print_histogram_text(const struct listing *l, json_t *counts, struct 
 static void print_head_text(struct listing *l)
 {
 	const struct cfg *g = &l->g;
-	char a[TEXT_NUMBER], b[TEXT_NUMBER];
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], arch[ARCH_TEXT];
 
 	if (!l->any)
-		printf("image %zu: sm_%u%.1s, at byte %" PRIu64 "%s%s\n", l->image->index,
-		       l->cubin->sm, l->cubin->suffix ? &l->cubin->suffix : "", l->image->offset,
-		       *l->image->member ? " of " : "", l->image->member);
+		printf("image %zu: %s, at byte %" PRIu64 "%s%s\n", l->image->index,
+		       arch_text(l, arch), l->image->offset, *l->image->member ? " of " : "",
+		       shown(l, l->image->member));
 	printf("\n%s %s\n", l->f->is_kernel ? "kernel" : "function",
-	       demangle_full(l->arena, l->f->name));
+	       shown(l, demangle_full(l->arena, l->f->name)));
 	printf("  %s instructions in %s blocks, %u registers%s", text_count(a, g->insns_n),
 	       text_count(b, g->blocks_n), l->f->registers,
 	       g->is_complete ? "" : ", not all branches known");
@@ -205,7 +232,7 @@ static json_t *barrier_json(unsigned b)
 
 static json_t *insn_json(const struct listing *l, const struct sass_insn *insn)
 {
-	char text[SASS_TEXT_MAX], mnemonic[SASS_TEXT_MAX], encoding[33], where[512];
+	char text[SASS_TEXT_MAX], mnemonic[SASS_TEXT_MAX], encoding[33], where[LINE_MAX_TEXT];
 	const struct sass_control *c = &insn->control;
 	const int64_t target = cfg_target(insn);
 	const enum cfg_flow flow = cfg_flow(insn);
@@ -245,52 +272,65 @@ static json_t *histogram(const struct cfg *g)
 	return counts;
 }
 
+/* What is known of a function without its code. NULL when memory has run out. */
 static json_t *function_json(const struct listing *l)
 {
 	const struct cfg *g = &l->g;
-	json_t *f = json_pack("{s:s, s:I, s:I, s:I}", "name", text_utf8(l->arena, l->f->name, NULL),
-			      "bytes", (json_int_t)l->f->code.bytes, "instructions",
-			      (json_int_t)g->insns_n, "undecoded", (json_int_t)g->undecoded);
-	json_t *code;
+	bool changed = false;
+	json_t *f = json_pack("{s:s, s:I, s:I, s:I}", "name",
+			      text_utf8(l->arena, l->f->name, &changed), "bytes",
+			      (json_int_t)l->f->code.bytes, "instructions", (json_int_t)g->insns_n,
+			      "undecoded", (json_int_t)g->undecoded);
 
-	if (!f)
-		return NULL;
-	if (l->q->histogram) {
+	if (f && changed)
+		json_object_set_new(
+			f, "name_hex",
+			json_string(text_hex(l->arena, l->f->name, strlen(l->f->name))));
+	if (f && l->q->histogram)
 		json_object_set_new(f, "mnemonics", histogram(g));
-		return f;
-	}
-	code = json_array();
-	for (uint32_t i = 0; code && i < g->insns_n; i++)
-		json_array_append_new(code, insn_json(l, &g->insns[i]));
-	json_object_set_new(f, "code", code);
 	return f;
 }
 
-static char *arch_text(const struct cubin *c, char out[16])
+/* Prints the members of an object without the braces around them; false when that fails. */
+static bool put_members(json_t *object)
 {
-	snprintf(out, 16, "sm_%u%.1s", c->sm, c->suffix ? &c->suffix : "");
-	return out;
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	const size_t n = text ? strlen(text) : 0;
+	const bool good = n > 2 && fwrite(text + 1, 1, n - 2, stdout) == n - 2;
+
+	free(text);
+	json_decref(object);
+	return good;
+}
+
+/* One instruction after the other: those of a function would take 2 KB each as one document. */
+static bool put_code(const struct listing *l)
+{
+	bool good = true;
+
+	fputs(",\"code\":[", stdout);
+	for (uint32_t i = 0; good && i < l->g.insns_n; i++) {
+		fputs(i ? ",{" : "{", stdout);
+		good = put_members(insn_json(l, &l->g.insns[i]));
+		putchar('}');
+	}
+	putchar(']');
+	return good;
 }
 
 static int print_json(struct listing *l, struct err *e)
 {
-	json_t *f = function_json(l);
-	char arch[16];
-	int result = -1;
+	char arch[ARCH_TEXT];
+	bool good;
 
-	if (f && l->q->jsonl) {
-		json_object_set_new(f, "image", json_integer((json_int_t)l->image->index));
-		json_object_set_new(f, "arch", json_string(arch_text(l->cubin, arch)));
-	}
-	if (f) {
-		if (!l->q->jsonl && l->any)
-			putchar(',');
-		result = json_dumpf(f, stdout, JSON_COMPACT);
-		if (l->q->jsonl)
-			putchar('\n');
-	}
-	json_decref(f);
-	return result ? err_set(e, ERR_IO, -1, "cannot write the output") : 0;
+	fputs(l->any && !l->q->jsonl ? ",{" : "{", stdout);
+	good = put_members(function_json(l)) && (l->q->histogram || put_code(l));
+	if (l->q->jsonl)
+		printf(",\"image\":%zu,\"arch\":\"%s\"", l->image->index, arch_text(l, arch));
+	fputs(l->q->jsonl ? "}\n" : "}", stdout);
+	if (ferror(stdout))
+		return err_set(e, ERR_IO, -1, "cannot write the output");
+	return good ? 0 : err_set(e, ERR_MEMORY, -1, "no memory");
 }
 
 /* --------------------------------------------------------------------------------- one function */
@@ -336,9 +376,10 @@ static int do_function(struct listing *l, struct err *e)
 		return err_set(e, ERR_MEMORY, -1, "no memory");
 	if (is_wanted(l->q, l->arena, l->f->name)) {
 		result = cfg_build(&l->g, l->arena, (int)l->cubin->sm, l->f, e);
-		if (result == 0)
+		if (result == 0) {
 			result = print_function(l, e);
-		l->any = true;
+			l->any = true;
+		}
 	}
 	arena_free(l->arena);
 	return result;
@@ -349,54 +390,115 @@ static int do_function(struct listing *l, struct err *e)
 static void begin_image(const struct listing *l, struct buf bytes, bool is_first)
 {
 	uint8_t hash[16];
-	char arch[16];
+	char arch[ARCH_TEXT];
 
 	if (!l->q->json)
 		return;
 	kbn_hash128(bytes.data, bytes.bytes, hash);
 	printf("%s{\"index\":%zu,\"arch\":\"%s\",\"kind\":\"cubin\",\"hash\":\"",
-	       is_first ? "" : ",", l->image->index, arch_text(l->cubin, arch));
+	       is_first ? "" : ",", l->image->index, arch_text(l, arch));
 	for (int i = 0; i < 16; i++)
 		printf("%02x", hash[i]);
 	fputs("\",\"functions\":[", stdout);
 }
 
-/* *any: whether an image has been begun, one that turned out to be damaged too. */
+/* Does --arch ask for it? Of what the container or the cubin does not say the other one decides. */
+static bool is_asked_for(const struct request *q, uint32_t sm, char suffix)
+{
+	return (!q->sm || !sm || (int)sm == q->sm) &&
+	       (!q->suffix || !suffix || suffix == q->suffix);
+}
+
+/* An image whose instructions we cannot read is no damage: libraries have old ones beside new ones. */
+static void pass_over(struct seen *seen, unsigned sm)
+{
+	if (!seen->others++ || sm < seen->other_least)
+		seen->other_least = sm;
+	if (sm > seen->other_most)
+		seen->other_most = sm;
+}
+
+/* All of them, and the first fault: without source lines, or without one function, the others are good. */
+static int do_functions(struct listing *l, struct err *e)
+{
+	struct err fault = {.offset = -1};
+	int result = line_table_open(&l->lines, l->cubin, e);
+
+	for (size_t i = 0; i < l->cubin->functions_n; i++) {
+		l->f = &l->cubin->functions[i];
+		l->function = (uint32_t)i;
+		if (do_function(l, &fault) == 0)
+			continue;
+		if (result == 0 || fault.code == ERR_IO)
+			*e = fault;
+		result = -1;
+		if (fault.code == ERR_IO)
+			break;
+	}
+	line_table_close(&l->lines);
+	return result;
+}
+
 static int do_image(struct image_file *file, const struct image *image, const struct request *q,
-		    bool *any, struct err *e)
+		    struct seen *seen, struct err *e)
 {
 	struct listing l = {.q = q, .image = image};
 	struct cubin cubin;
 	struct buf bytes;
 	int result = 0;
 
-	if (image->kind != FATBIN_CUBIN || (q->sm && image->sm && (int)image->sm != q->sm) ||
-	    (q->suffix && image->suffix && image->suffix != q->suffix))
+	if (image->kind != FATBIN_CUBIN || !is_asked_for(q, image->sm, image->suffix))
 		return 0;
 	if (image_bytes(file, image, &bytes, e) != 0)
 		return -1;
 	if (cubin_open(&cubin, bytes, e) != 0)
 		return image_fail(file, image, e);
-	if ((q->sm && (int)cubin.sm != q->sm) || (q->suffix && cubin.suffix != q->suffix)) {
+	l.cubin = &cubin;
+	l.suffix = cubin.suffix ? cubin.suffix : image->suffix;
+	if (!is_asked_for(q, cubin.sm, l.suffix) || (q->suffix && !l.suffix)) {
 		cubin_close(&cubin);
 		return 0;
 	}
-	l.cubin = &cubin;
-	begin_image(&l, bytes, !*any);
-	*any = true;
-	result = line_table_open(&l.lines, &cubin, e);
-	for (size_t i = 0; i < cubin.functions_n && result == 0; i++) {
-		l.f = &cubin.functions[i];
-		l.function = (uint32_t)i;
-		result = do_function(&l, e);
-	}
-	line_table_close(&l.lines);
+	begin_image(&l, bytes, !seen->image);
+	seen->image = true;
+	if (sass_has((int)cubin.sm))
+		result = do_functions(&l, e);
+	else
+		pass_over(seen, cubin.sm);
+	seen->function |= l.any;
 	if (q->json)
 		fputs("]}", stdout);
 	else if (l.any && !q->jsonl)
 		putchar('\n');
 	cubin_close(&cubin);
+	if (result < 0 && e->code == ERR_IO)
+		return -1; /* of the output */
 	return result ? image_fail(file, image, e) : 0;
+}
+
+/* What a reader of the output would miss; 1 when nothing of what was asked for can be read. */
+static int tell_missing(const struct seen *seen, const struct request *q, const char *path)
+{
+	char sms[64];
+	struct err e;
+
+	snprintf(sms, sizeof(sms),
+		 seen->other_least < seen->other_most ? "sm_%u to sm_%u" : "sm_%u",
+		 seen->other_least, seen->other_most);
+	if (seen->others)
+		err_set(&e, ERR_VERSION, -1,
+			"%s: %zu %s for %s passed over, instructions are known from sm_%d to sm_%d",
+			err_path(path), seen->others, text_plural(seen->others, "image", "images"),
+			sms, SASS_SM_FIRST, SASS_SM_LAST);
+	else if (q->json || q->jsonl || seen->function)
+		return CMD_GOOD;
+	else if (seen->image && q->kernel)
+		err_set(&e, ERR_NONE, -1, "no function of that name in %s", err_path(path));
+	else
+		err_set(&e, ERR_NONE, -1, "no machine code %sin %s",
+			q->arch ? "for that architecture " : "", err_path(path));
+	fprintf(stderr, "kbn sass: %s\n", e.text);
+	return seen->others && !seen->function ? CMD_INPUT : CMD_GOOD;
 }
 
 static int do_file(const char *path, const struct request *q)
@@ -404,22 +506,23 @@ static int do_file(const char *path, const struct request *q)
 	struct err first = {.offset = -1}, e = {.offset = -1};
 	struct image_file file;
 	struct image image;
-	bool failed = false, any = false;
+	struct seen seen = {.image = false};
+	bool failed = false;
 	int more;
 
 	if (image_file_open(&file, path, &e) != 0)
 		return cmd_fail("sass", &e);
 	if (q->json) {
-		json_t *name = json_string(path);
-		char *quoted = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
+		struct arena *arena = arena_new();
+		const char *name = arena ? text_utf8(arena, path, NULL) : NULL;
 
-		printf("{\"schema\":\"kbn-sass/1\",\"file\":%s,\"images\":[",
-		       quoted ? quoted : "\"\"");
-		free(quoted);
-		json_decref(name);
+		fputs("{\"schema\":\"kbn-sass/1\",", stdout);
+		put_members(json_pack("{s:s}", "file", name ? name : ""));
+		fputs(",\"images\":[", stdout);
+		arena_free(arena);
 	}
 	while ((more = image_file_next(&file, &image, &e)) != 0) {
-		const int done = more < 0 ? -1 : do_image(&file, &image, q, &any, &e);
+		const int done = more < 0 ? -1 : do_image(&file, &image, q, &seen, &e);
 
 		if (done < 0 && !failed)
 			first = e;
@@ -430,10 +533,7 @@ static int do_file(const char *path, const struct request *q)
 	if (q->json)
 		fputs("]}\n", stdout);
 	image_file_close(&file);
-	if (!failed && !any && !q->json && !q->jsonl)
-		fprintf(stderr, "kbn sass: no machine code %sin %s\n",
-			q->arch ? "for that architecture " : "", err_path(path));
-	return failed ? cmd_fail("sass", &first) : CMD_GOOD;
+	return failed ? cmd_fail("sass", &first) : tell_missing(&seen, q, path);
 }
 
 static int check(struct request *q, size_t files, struct err *e)
@@ -464,13 +564,13 @@ int cmd_sass(int argc, char **argv)
 	struct request q = {.sm = 0};
 	const struct option_spec table[] = {OPTIONS(&q)};
 	const size_t options = sizeof(table) / sizeof(*table);
-	const char *operands[64];
+	const char *operands[CMD_WORDS];
 	struct err e = {.offset = -1};
 	size_t n;
 	int status;
 
-	if (argc > 64)
-		return CMD_USAGE;
+	if (argc > CMD_WORDS)
+		return cmd_too_many("sass");
 	if (options_parse(table, options, argc, argv, operands, &n, &e) != 0)
 		return cmd_fail("sass", &e);
 	if (q.help) {

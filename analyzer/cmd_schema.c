@@ -14,13 +14,13 @@ int cmd_schema(int argc, char **argv)
 {
 	bool help = false;
 	const struct option_spec table[] = {{"--help", OPTION_FLAG, &help, NULL, "this text"}};
-	const char *operands[64];
+	const char *operands[CMD_WORDS];
 	struct err e = {.offset = -1};
 	json_t *doc;
 	size_t n;
 
-	if (argc > 64)
-		return CMD_USAGE;
+	if (argc > CMD_WORDS)
+		return cmd_too_many("schema");
 	if (options_parse(table, 1, argc, argv, operands, &n, &e) != 0)
 		return cmd_fail("schema", &e);
 	if (help) {

@@ -124,7 +124,7 @@ static int help(int argc, char **argv)
 	return CMD_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct command *c;
 
@@ -146,4 +146,19 @@ int main(int argc, char **argv)
 		return CMD_USAGE;
 	}
 	return c->run(argc - 1, argv + 1);
+}
+
+/*
+ * Output that fits into the buffer is written here, behind the command: a full disk is no success.
+ * Whoever failed before has said so, and kbn run ends as the program did.
+ */
+int main(int argc, char **argv)
+{
+	const int status = run(argc, argv);
+
+	if (status != CMD_GOOD || strcmp(argv[1], "run") == 0 ||
+	    (fflush(stdout) == 0 && !ferror(stdout)))
+		return status;
+	fputs("kbn: cannot write to standard output\n", stderr);
+	return CMD_INPUT;
 }

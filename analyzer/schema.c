@@ -102,7 +102,7 @@ static const struct {
 	 ","
 	 "published_cliff_bytes:int?,profile:bool,note:str?,source:str}]}"},
 	{"kbn-sass/1",
-	 "{schema:str,file:str,images:[{index:int,arch:str,kind:\"cubin\",hash:str,functions:[{name:str,bytes:int,"
+	 "{schema:str,file:str,images:[{index:int,arch:str,kind:\"cubin\",hash:str,functions:[{name:str,name_hex:str^,bytes:int,"
 	 "instructions:int,undecoded:int,mnemonics:{*:int}^,code:[{offset:int,mnemonic:str,text:str,encoding:str,"
 	 "stall:int,yield:bool,wbar:int?,rbar:int?,wait:int,reuse:int,target:int?,line:str?}]^}]}]}"},
 	{"kbn-occupancy/1", "{schema:str,occupancy:" OCCUPANCY ",smem_cliff:" SMEM_CLIFF "}"},
