@@ -330,6 +330,32 @@ static void any_word(void **state)
 	}
 }
 
+/* The second of two rows for the same words that explain the same bits is never used. */
+static void rows_are_said_once(void **state)
+{
+	(void)state;
+	for (int sm = SASS_SM_FIRST; sm <= SASS_SM_LAST; sm++) {
+		const struct sass_table *t = sass_has(sm) ? sass_table(sm) : NULL;
+
+		for (unsigned op = 0; t && op < SASS_OPCODES; op++) {
+			const struct sass_rows of = t->by_opcode[op];
+
+			for (unsigned i = 0; i < of.n; i++)
+				for (unsigned k = i + 1; k < of.n; k++) {
+					const struct sass_row *a = &t->rows[of.first + i];
+					const struct sass_row *b = &t->rows[of.first + k];
+
+					if (memcmp(&a->mask, &b->mask, sizeof(a->mask)) ||
+					    memcmp(&a->value, &b->value, sizeof(a->value)) ||
+					    memcmp(&a->claimed, &b->claimed, sizeof(a->claimed)) ||
+					    a->power_width || b->power_width || a->unlike_n)
+						continue;
+					fail_msg("sm_%d: %s is said twice", sm, b->name);
+				}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +364,7 @@ int main(void)
 		cmocka_unit_test(wrong_rows),         cmocka_unit_test(as_the_oracle_says),
 		cmocka_unit_test(control_codes),      cmocka_unit_test(unclaimed_bits),
 		cmocka_unit_test(any_word),
+		cmocka_unit_test(rows_are_said_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
