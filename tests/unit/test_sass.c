@@ -363,8 +363,7 @@ int main(void)
 		cmocka_unit_test(hidden_and_counted), cmocka_unit_test(words_by_architecture),
 		cmocka_unit_test(wrong_rows),         cmocka_unit_test(as_the_oracle_says),
 		cmocka_unit_test(control_codes),      cmocka_unit_test(unclaimed_bits),
-		cmocka_unit_test(any_word),
-		cmocka_unit_test(rows_are_said_once),
+		cmocka_unit_test(any_word),           cmocka_unit_test(rows_are_said_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
