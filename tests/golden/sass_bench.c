@@ -11,11 +11,11 @@
 
 #include "arena.h"
 #include "cfg.h"
-#include "image_file.h"
+#include "golden/tool.h"
 #include "sass_text.h"
 
 static double seconds[3];
-static unsigned long bytes, text_bytes, instructions, undecoded, functions, images;
+static unsigned long bytes, text_bytes, instructions, undecoded, functions, images, most = ~0ul;
 
 static double now(void)
 {
@@ -55,35 +55,20 @@ static void measure(int sm, const struct cubin_function *f)
 	functions++;
 }
 
-static int measure_file(const char *path, unsigned long most)
+static bool measure_cubin(const struct image *image, const struct cubin *c)
 {
-	struct image_file file;
-	struct image image;
-	struct cubin c;
-	struct err e = {0};
-	struct buf data;
-
-	if (image_file_open(&file, path, &e) != 0) {
-		fprintf(stderr, "%s\n", e.text);
-		return 1;
-	}
-	while (images < most && image_file_next(&file, &image, &e) > 0) {
-		if (image.kind != FATBIN_CUBIN || image_bytes(&file, &image, &data, &e) != 0 ||
-		    cubin_open(&c, data, &e) != 0)
-			continue;
-		images++;
-		for (size_t i = 0; sass_has((int)c.sm) && i < c.functions_n; i++)
-			measure((int)c.sm, &c.functions[i]);
-		cubin_close(&c);
-	}
-	image_file_close(&file);
-	return 0;
+	(void)image;
+	if (images >= most)
+		return false;
+	images++;
+	for (size_t i = 0; sass_has((int)c->sm) && i < c->functions_n; i++)
+		measure((int)c->sm, &c->functions[i]);
+	return true;
 }
 
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {"decode", "decode and text", "control flow"};
-	unsigned long most = ~0ul;
 	struct rusage usage;
 	int first = 1, status = 0;
 
@@ -92,7 +77,7 @@ int main(int argc, char **argv)
 		first = 3;
 	}
 	for (int i = first; i < argc; i++)
-		status |= measure_file(argv[i], most);
+		status |= tool_each_cubin(argv[i], measure_cubin);
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%lu images, %lu functions, %lu instructions, %.1f MB of code, %.1f MB of text, %lu undecoded (%.4f%%), peak %ld MB\n",
 	       images, functions, instructions, 1e-6 * (double)bytes, 1e-6 * (double)text_bytes,

@@ -12,9 +12,8 @@
 
 #include "arena.h"
 #include "cfg.h"
-#include "cubin.h"
 #include "dataflow.h"
-#include "image_file.h"
+#include "golden/tool.h"
 #include "sass_table.h"
 
 static void print_class(const char *name, const uint64_t set[4])
@@ -74,16 +73,11 @@ static int print_words(int sm)
 	static char line[4096];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		char half[17] = "";
 		struct sass_insn insn;
 		struct sass_word w;
 
-		if (strlen(line) < 32)
+		if (!tool_word(line, &w))
 			continue;
-		memcpy(half, line, 16);
-		w.hi = strtoull(half, NULL, 16);
-		memcpy(half, line + 16, 16);
-		w.lo = strtoull(half, NULL, 16);
 		sass_decode(sm, w, 0, &insn);
 		print_effects(&insn);
 		printf("; ");
@@ -131,28 +125,12 @@ static void print_function(int sm, const struct cubin_function *f)
 	arena_free(arena);
 }
 
-static int print_file(const char *path)
+static bool print_cubin(const struct image *image, const struct cubin *c)
 {
-	struct image_file file;
-	struct image image;
-	struct err e = {0};
-	struct cubin c;
-	struct buf data;
-
-	if (image_file_open(&file, path, &e) != 0) {
-		fprintf(stderr, "%s\n", e.text);
-		return 1;
-	}
-	while (image_file_next(&file, &image, &e) > 0) {
-		if (image.kind != FATBIN_CUBIN || image_bytes(&file, &image, &data, &e) != 0 ||
-		    cubin_open(&c, data, &e) != 0)
-			continue;
-		for (size_t k = 0; k < c.functions_n; k++)
-			print_function((int)c.sm, &c.functions[k]);
-		cubin_close(&c);
-	}
-	image_file_close(&file);
-	return 0;
+	(void)image;
+	for (size_t k = 0; k < c->functions_n; k++)
+		print_function((int)c->sm, &c->functions[k]);
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -166,6 +144,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 1; i < argc; i++)
-		status |= print_file(argv[i]);
+		status |= tool_each_cubin(argv[i], print_cubin);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden/tool.h"
 #include "sass_table.h"
 
 /* A value that is unlike that of its neighbours, and that an instruction may well have. */
@@ -75,15 +76,13 @@ static struct sass_word make(const struct sass_table *t, const struct sass_row *
 
 static void mark_shown(int sm, const struct sass_table *t, bool *shown)
 {
-	char line[1024], half[17] = "";
+	char line[1024];
 	struct sass_insn insn;
 	struct sass_word w;
 
 	while (fgets(line, sizeof(line), stdin)) {
-		memcpy(half, line, 16);
-		w.hi = strtoull(half, NULL, 16);
-		memcpy(half, line + 16, 16);
-		w.lo = strtoull(half, NULL, 16);
+		if (!tool_word(line, &w))
+			continue;
 		sass_decode(sm, w, 0, &insn);
 		if (insn.row)
 			shown[insn.row - t->rows] = true;
@@ -217,15 +216,13 @@ static struct sass_word without_numbers(const struct sass_table *t, const struct
 
 static void print_all(int sm, const struct sass_table *t)
 {
-	char line[4096], half[17] = "";
+	char line[4096];
 	struct sass_insn insn;
 	struct sass_word w;
 
 	while (fgets(line, sizeof(line), stdin)) {
-		memcpy(half, line, 16);
-		w.hi = strtoull(half, NULL, 16);
-		memcpy(half, line + 16, 16);
-		w.lo = strtoull(half, NULL, 16);
+		if (!tool_word(line, &w))
+			continue;
 		if (sass_decode(sm, w, 0, &insn))
 			print_once(sm, insn.row,
 				   spread(t, insn.row, without_numbers(t, insn.row, w)), true);

@@ -10,12 +10,11 @@
 #include <string.h>
 
 #include "arena.h"
-#include "cubin.h"
 #include "dataflow.h"
-#include "image_file.h"
+#include "golden/tool.h"
 #include "sass_text.h"
 
-static unsigned long pairs[128], waiting[128], shown;
+static unsigned long pairs[128], waiting[128], shown, most = ~0ul;
 
 static void show(const struct cfg *g, uint32_t producer, uint32_t consumer, const char *function)
 {
@@ -73,34 +72,15 @@ static void check(const struct cubin *c, const struct cubin_function *f)
 	arena_free(arena);
 }
 
-static int check_file(const char *path, unsigned long most)
+static bool check_cubin(const struct image *image, const struct cubin *c)
 {
-	struct image_file file;
-	struct image image;
-	struct err e = {0};
-	struct cubin c;
-	struct buf data;
-
-	if (image_file_open(&file, path, &e) != 0) {
-		fprintf(stderr, "%s\n", e.text);
-		return 1;
-	}
-	for (unsigned long images = 0; images < most && image_file_next(&file, &image, &e) > 0;
-	     images++) {
-		if (image.kind != FATBIN_CUBIN || image_bytes(&file, &image, &data, &e) != 0 ||
-		    cubin_open(&c, data, &e) != 0)
-			continue;
-		for (size_t k = 0; k < c.functions_n; k++)
-			check(&c, &c.functions[k]);
-		cubin_close(&c);
-	}
-	image_file_close(&file);
-	return 0;
+	for (size_t k = 0; image->index < most && k < c->functions_n; k++)
+		check(c, &c->functions[k]);
+	return image->index < most;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long most = ~0ul;
 	int first = 1, status = 0;
 
 	if (argc > 2 && !strcmp(argv[1], "-n")) {
@@ -108,7 +88,7 @@ int main(int argc, char **argv)
 		first = 3;
 	}
 	for (int i = first; i < argc; i++)
-		status |= check_file(argv[i], most);
+		status |= tool_each_cubin(argv[i], check_cubin);
 	for (int sm = 0; sm < 128; sm++) {
 		if (!pairs[sm])
 			continue;

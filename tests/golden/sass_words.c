@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden/tool.h"
 #include "sass_text.h"
 
 int main(int argc, char **argv)
@@ -19,16 +20,12 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	while (fgets(line, sizeof(line), stdin)) {
-		char text[SASS_TEXT_MAX], half[17] = "";
+		char text[SASS_TEXT_MAX];
 		struct sass_insn insn;
 		struct sass_word w;
 
-		if (strlen(line) < 32)
+		if (!tool_word(line, &w))
 			continue;
-		memcpy(half, line, 16);
-		w.hi = strtoull(half, NULL, 16);
-		memcpy(half, line + 16, 16);
-		w.lo = strtoull(half, NULL, 16);
 		sass_decode(sm, w, strtoull(line + 32, NULL, 16), &insn);
 		sass_text(sm, &insn, text);
 		printf("%s%s\n", insn.is_decoded ? "" : "?", text);
