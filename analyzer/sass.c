@@ -44,10 +44,10 @@ static const uint8_t operand_kinds[] = {
 	[SASS_ITEM_HEX] = SASS_IMMEDIATE,
 	[SASS_ITEM_SIGNED] = SASS_IMMEDIATE,
 	[SASS_ITEM_DECIMAL] = SASS_IMMEDIATE,
-	[SASS_ITEM_F32] = SASS_FLOAT,
-	[SASS_ITEM_F64] = SASS_FLOAT,
-	[SASS_ITEM_F16] = SASS_FLOAT,
-	[SASS_ITEM_BF16] = SASS_FLOAT,
+	[SASS_ITEM_F32] = SASS_F32,
+	[SASS_ITEM_F64] = SASS_F64,
+	[SASS_ITEM_F16] = SASS_F16,
+	[SASS_ITEM_BF16] = SASS_BF16,
 	[SASS_ITEM_TARGET] = SASS_TARGET,
 	[SASS_ITEM_SPECIAL] = SASS_SPECIAL,
 };
@@ -129,9 +129,7 @@ static bool check_modifiers(const struct sass_table *t, const struct sass_insn *
 	return true;
 }
 
-/*
- * The same. Of the choices those that stand for themselves are operands, not those behind one (.H0_H0).
- */
+/* The same. */
 static bool read_operand(const struct sass_table *t, struct sass_insn *insn, unsigned index)
 {
 	const struct sass_operand_row *o = &t->operands[insn->row->operands_first + index];
@@ -140,19 +138,14 @@ static bool read_operand(const struct sass_table *t, struct sass_insn *insn, uns
 	bool good = true;
 
 	for (; item < end; item++) {
-		bool is_operand = item->kind >= SASS_ITEM_REG;
-		const char *text;
-
 		if (item->kind == SASS_ITEM_CHOICE) {
-			text = chosen(item, insn->word);
-			good = good && text;
-			is_operand = text && *text && *text != '.';
+			good = good && chosen(item, insn->word);
 		} else if (item->kind == SASS_ITEM_OPEN) {
 			flags |= SASS_IN_ADDRESS;
 		} else if (item->kind == SASS_ITEM_OPEN_BANK) {
 			flags |= SASS_IN_BANK;
 		}
-		if (is_operand)
+		if (sass_item_is_operand(item, insn->word))
 			add_operand(insn, item, (uint8_t)index, flags);
 	}
 	return good;

@@ -1,7 +1,7 @@
 /*
  * sass.h - one machine instruction: 128 bits to a structure. Table-driven (tables/sass.def): what no
- * row explains is not decoded, and says so. Text is made by sass_text.h, and so are the modifiers (.WIDE,
- * .U32, .EX), which the structure does not hold.
+ * row explains is not decoded, and says so. The words behind the operation and its operands (.WIDE, .H0_H0)
+ * are sass_modifier.h's, memory and matrices sass_work.h's, and text is sass_text.h's.
  *
  * Covers sm_70 to sm_121; the control code has the same place in all of them. What is known was learnt
  * from the texts of NVIDIA's disassembler (tests/golden/README.md); no document of NVIDIA states it.
@@ -44,10 +44,13 @@ enum sass_operand_kind {
 	SASS_BARRIER,    /* convergence barrier B0-B15 */
 	SASS_SCOREBOARD, /* SB0-SB5 of the control code, as DEPBAR names them */
 	SASS_IMMEDIATE,  /* sign-extended where the text shows a sign; offsets are bytes */
-	SASS_FLOAT,      /* as encoded: float, upper half of a double, halves, by the operation */
-	SASS_TARGET,     /* of a branch: byte offset in the function */
-	SASS_SPECIAL,    /* index of a special register (tables/sass_special.def) */
-	SASS_CHOICE,     /* a word of the text, as the dimensions of a texture: its number */
+	SASS_F32,        /* the bits of a float, */
+	SASS_F64,        /* the upper half of a double; the lower is 0, */
+	SASS_F16,    /* a half; or two, with regs 2: the upper 16 bits are the first of the text, */
+	SASS_BF16,   /* the same of bfloat16 */
+	SASS_TARGET, /* of a branch: byte offset in the function */
+	SASS_SPECIAL, /* index of a special register (tables/sass_special.def) */
+	SASS_CHOICE,  /* a word of the text, as the dimensions of a texture: its number */
 };
 
 /* IN_ADDRESS: [R4+0x10], and a descriptor in front; IN_BANK: c[bank][terms of the offset]. Both are read. */
@@ -65,7 +68,7 @@ enum {
  * Operands are in the order of the text, also those that it leaves out as they say nothing (RZ, PT, 0).
  * An operand of several items, [R4.64+UR6+0x10] or c[0x0][0x210], is as many of these with one index.
  * Behind them: registers that are read and that the text never shows, as the descriptor of LDG on sm_80.
- * Not here: a scale (.X4) or a lane (.H0_H0) behind a register, and PR, all predicates at once (P2R, R2P).
+ * Not here: PR, all predicates at once (P2R, R2P).
  */
 struct sass_operand {
 	uint8_t kind;  /* enum sass_operand_kind */

@@ -4,6 +4,8 @@
  */
 #include "sass_read.h"
 
+#include "arena.h"
+
 /* Uniform registers: 63 of them, 255 from sm_100 on. */
 static unsigned uniform_width(int sm)
 {
@@ -83,12 +85,30 @@ struct sass_item *sass_add_item(struct sass_reader *r, enum sass_item_kind kind)
 	return item;
 }
 
+/* Of a text that is always the same; NULL when it has no words. */
+static const struct sass_terms *read_terms(struct sass_reader *r, const char *text, size_t n)
+{
+	struct sass_terms terms, *kept;
+
+	if (!sass_read_terms(text, n, &terms))
+		sass_fail(r, "a word that is not in tables/sass_modifier.def", text);
+	if (!terms.words_n && !terms.numbers_n)
+		return NULL;
+	kept = arena_alloc(r->texts, sizeof(*kept));
+	if (kept)
+		*kept = terms;
+	else
+		sass_fail(r, "no memory", "");
+	return kept;
+}
+
 void sass_add_text(struct sass_reader *r, const char *text, size_t n)
 {
 	struct sass_item *item = sass_add_item(r, SASS_ITEM_TEXT);
 
 	item->text = text;
 	item->text_n = (uint16_t)n;
+	item->terms = read_terms(r, text, n);
 }
 
 static void add_piece(struct sass_reader *r, struct sass_item *item, unsigned at, unsigned width)
@@ -167,6 +187,7 @@ void sass_read_item(struct sass_reader *r, struct sass_cursor *c)
 		item = sass_add_item(r, SASS_ITEM_FLAG);
 		item->text = word;
 		item->text_n = (uint16_t)n;
+		item->terms = read_terms(r, word, n);
 		item->nothing = 0;
 		item->flip = sass_take(c, '!');
 		read_place(r, c, item, 1);
@@ -175,6 +196,10 @@ void sass_read_item(struct sass_reader *r, struct sass_cursor *c)
 	} else if ((choice = sass_find_choice(word, n))) {
 		item = sass_add_item(r, SASS_ITEM_CHOICE);
 		item->choice = choice;
+		item->terms = sass_choice_terms(choice);
+		if (!item->terms)
+			sass_fail(r, "a choice with a word that is not in tables/sass_modifier.def",
+				  word);
 		read_place(r, c, item, choice->width);
 		if (item->width != choice->width)
 			sass_fail(r, "not as many bits as the choice has", word);
@@ -272,9 +297,11 @@ void sass_read_suffixes(struct sass_reader *r, struct sass_cursor c, struct sass
 void sass_apply_suffixes(struct sass_reader *r, const struct sass_suffixes *x)
 {
 	struct sass_item *item = &r->items.at[r->items.n - 1];
+	const bool is_pair = (item->kind == SASS_ITEM_F16 || item->kind == SASS_ITEM_BF16) &&
+			     item->width == 32;
 
 	item->marks = x->marks;
-	item->regs = x->regs;
+	item->regs = is_pair ? 2 : x->regs;
 	item->regs_at = x->regs_at;
 	item->regs_of = x->regs_of;
 	item->more_n = x->more_n;

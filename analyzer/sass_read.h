@@ -85,6 +85,8 @@ static inline bool sass_is_name(const char *name, const char *wanted, size_t n)
 
 /* By name; NULL when there is none. */
 const struct sass_choice *sass_find_choice(const char *name, size_t n);
+/* The words of its texts, by value; NULL when one is unknown, or without memory. */
+const struct sass_terms *sass_choice_terms(const struct sass_choice *choice);
 const struct sass_count *sass_find_count(const char *name, size_t n);
 /* The words that $name stands for on an architecture. */
 const char *sass_find_words(int sm, const char *name, size_t n);

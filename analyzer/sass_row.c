@@ -5,6 +5,7 @@
 #include "sass_read.h"
 
 #include "arena.h"
+#include "sass_modifier.h"
 
 void sass_fail(struct sass_reader *r, const char *why, const char *where)
 {
@@ -138,7 +139,7 @@ static void read_operand(struct sass_reader *r, struct sass_cursor c)
 
 static void read_name_and_modifiers(struct sass_reader *r)
 {
-	const char *s = r->source->name;
+	const char *s = r->source->name, *dot;
 	struct sass_cursor name;
 
 	if (!next_word(&s, &name)) {
@@ -148,9 +149,31 @@ static void read_name_and_modifiers(struct sass_reader *r)
 	r->row->name = arena_string(r->texts, name.at, (size_t)(name.end - name.at));
 	if (!r->row->name)
 		sass_fail(r, "no memory", "");
+	dot = memchr(name.at, '.', (size_t)(name.end - name.at));
+	if (dot && !sass_read_terms(dot, (size_t)(name.end - dot), &r->row->name_terms))
+		sass_fail(r, "a word that is not in tables/sass_modifier.def", dot);
 	r->row->mods_first = (uint32_t)r->items.n;
 	each_word(r, s, read_modifier);
 	r->row->mods_n = (uint32_t)r->items.n - r->row->mods_first;
+}
+
+/* No instruction of the row has more words than their list has room for. */
+static void check_words(struct sass_reader *r)
+{
+	unsigned most = r->row->name_terms.words_n;
+
+	for (size_t i = r->row->mods_first; i < r->items.n; i++) {
+		const struct sass_item *item = &r->items.at[i];
+		const size_t n = item->kind == SASS_ITEM_CHOICE ? (size_t)1 << item->width : 1;
+		unsigned words = 0;
+
+		for (size_t v = 0; item->terms && v < n; v++)
+			if (item->terms[v].words_n > words)
+				words = item->terms[v].words_n;
+		most += words;
+	}
+	if (most > SASS_MODIFIERS)
+		sass_fail(r, "too many words", r->source->name);
 }
 
 /* `op`: bits 0-11. */
@@ -176,6 +199,8 @@ static void add_row(struct sass_reader *r, unsigned op, bool bit_91, char form)
 	row->operands_first = (uint32_t)r->operands.n;
 	each_word(r, r->source->operands, read_operand);
 	row->operands_n = (uint32_t)r->operands.n - row->operands_first;
+	if (!r->failed)
+		check_words(r);
 	if (!sass_bits(row->claimed, 122, 3)) /* noise where nothing can be reused */
 		sass_claim(r, 122, 3);
 }

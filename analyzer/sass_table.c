@@ -79,6 +79,26 @@ const struct sass_choice *sass_find_choice(const char *name, size_t n)
 	return NULL;
 }
 
+/* All tables share them: made at the first request, and kept. */
+const struct sass_terms *sass_choice_terms(const struct sass_choice *c)
+{
+	static struct sass_terms *made[LENGTH(choices)];
+	struct sass_terms **of = &made[c - choices];
+	bool good = true;
+
+	if (*of)
+		return *of;
+	*of = calloc((size_t)1 << c->width, sizeof(**of));
+	for (size_t v = 0; *of && v < (size_t)1 << c->width; v++)
+		if (c->texts[v])
+			good &= sass_read_terms(c->texts[v], strlen(c->texts[v]), &(*of)[v]);
+	if (!good) {
+		free(*of);
+		*of = NULL;
+	}
+	return *of;
+}
+
 const struct sass_count *sass_find_count(const char *name, size_t n)
 {
 	for (size_t i = 0; i < LENGTH(counts); i++)

@@ -42,6 +42,15 @@ enum sass_item_kind {
 #define SASS_SPECIALS      256u
 #define SASS_NEVER_NOTHING (-1)
 
+#define SASS_TERM_WORDS 5u
+
+/* A text as words and numbers, see sass_modifier.h. */
+struct sass_terms {
+	uint8_t words_n, numbers_n;
+	uint16_t words[SASS_TERM_WORDS]; /* enum sass_modifier */
+	uint16_t numbers[3];
+};
+
 /* Texts by the value of a field. */
 struct sass_choice {
 	const char *name;
@@ -84,6 +93,7 @@ struct sass_item {
 	struct sass_piece pieces[SASS_PIECES]; /* the highest bits first */
 	struct sass_marks marks;
 	const char *text;
+	const struct sass_terms *terms; /* of the text; by value, of a choice. NULL = it has none */
 	const struct sass_choice *choice;
 	const struct sass_count *regs_of;
 };
@@ -109,7 +119,8 @@ struct sass_row {
 	uint8_t unlike_n;
 	uint8_t power_at, power_width; /* and exactly one of these is set; width 0 = not asked */
 	bool guard_is_uniform;
-	struct sass_word claimed; /* bits that the row explains */
+	struct sass_word claimed;     /* bits that the row explains */
+	struct sass_terms name_terms; /* MMA of HFMA2.MMA */
 };
 
 struct sass_rows {
@@ -147,6 +158,26 @@ static inline uint64_t sass_item_value(const struct sass_item *item, struct sass
 		v++;
 	return v << item->shift;
 }
+
+/*
+ * An item of an operand is one of the instruction's operands, not a part of one (.H0_H0, [, desc): of the
+ * choices those are that stand for themselves.
+ */
+static inline bool sass_item_is_operand(const struct sass_item *item, struct sass_word w)
+{
+	const char *text;
+
+	if (item->kind != SASS_ITEM_CHOICE)
+		return item->kind >= SASS_ITEM_REG;
+	text = item->choice->texts[sass_item_value(item, w)];
+	return text && *text && *text != '.';
+}
+
+/*
+ * The words of a text that begins with a dot, or with x and a number; of another there are none. False
+ * when one of them is not in tables/sass_modifier.def.
+ */
+bool sass_read_terms(const char *s, size_t n, struct sass_terms *out);
 
 /* Its uppermost bit as a sign: of SASS_ITEM_SIGNED and SASS_ITEM_TARGET. */
 static inline int64_t sass_item_signed(const struct sass_item *item, uint64_t value)

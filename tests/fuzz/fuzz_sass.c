@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sass_text.h"
+#include "sass_work.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,6 +32,29 @@ static void check_operand(const struct sass_operand *o, const struct sass_insn *
 	check(!insn->operands_n || o->index <= insn->operands[insn->operands_n - 1].index);
 }
 
+/* Words stand in the text; a memory and a tensor core are never both at work. */
+static void check_work(int sm, const struct sass_insn *insn, const char *text)
+{
+	struct sass_modifiers m;
+	struct sass_access a;
+	struct sass_mma p;
+
+	sass_modifiers(sm, insn, &m);
+	check(m.own <= m.n && m.n <= SASS_MODIFIERS && m.numbers_n <= SASS_NUMBERS);
+	for (unsigned i = 0; i < m.n; i++) {
+		check(m.at[i].word > SASS_M_NONE && m.at[i].word < SASS_M_END);
+		check(i < m.own ? m.at[i].operand == SASS_NO_OPERAND
+				: m.at[i].operand < SASS_OPERANDS);
+		check(i >= m.own || strstr(text, sass_modifier_name(m.at[i].word)) ||
+		      strlen(text) == SASS_TEXT_MAX - 1);
+	}
+	check(!(sass_access(insn, &m, &a) && sass_mma(insn, &m, &p)));
+	check(a.act <= SASS_MBARRIER && a.from < SASS_WORDED && a.to < SASS_WORDED);
+	check(a.bytes <= 1024);
+	if (sass_mma(insn, &m, &p))
+		check(p.a < SASS_TYPES && p.b < SASS_TYPES && p.d < SASS_TYPES);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int sms[] = {70, 75, 80, 86, 89, 90, 100, 103, 120, 121};
@@ -51,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(insn.operands_n <= SASS_OPERANDS && insn.control.stall <= 15);
 		for (unsigned i = 0; i < insn.operands_n; i++)
 			check_operand(&insn.operands[i], &insn);
+		check_work(sm, &insn, text);
 	}
 	return 0;
 }
