@@ -71,6 +71,20 @@ static const struct special {
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 
+/*
+ * Ranges are in order of number, but sm_107 and sm_110 both follow on sm_103, and neither on the other: a
+ * range that ends at one is without the other.
+ */
+static bool is_up_to(int a, int b)
+{
+	return a <= b && !(a == 107 && b == 110);
+}
+
+static bool is_in(int sm, int from, int to)
+{
+	return is_up_to(from, sm) && is_up_to(sm, to);
+}
+
 const struct sass_choice *sass_find_choice(const char *name, size_t n)
 {
 	for (size_t i = 0; i < LENGTH(choices); i++)
@@ -110,8 +124,7 @@ const struct sass_count *sass_find_count(const char *name, size_t n)
 const char *sass_find_words(int sm, const char *name, size_t n)
 {
 	for (size_t i = 0; i < LENGTH(words); i++)
-		if (words[i].from <= sm && sm <= words[i].to &&
-		    sass_is_name(words[i].name, name, n))
+		if (is_in(sm, words[i].from, words[i].to) && sass_is_name(words[i].name, name, n))
 			return words[i].text;
 	return NULL;
 }
@@ -126,7 +139,7 @@ static void name_specials(struct sass_table *t)
 		t->special_texts[i] = t->special_numbers[i];
 	}
 	for (size_t i = 0; i < LENGTH(specials); i++)
-		if (specials[i].from <= t->sm && t->sm <= specials[i].to)
+		if (is_in(t->sm, specials[i].from, specials[i].to))
 			t->special_texts[specials[i].index] = specials[i].name;
 	t->special = (struct sass_choice){"special", 8, t->special_texts};
 }
@@ -164,7 +177,7 @@ static bool read_rows(struct sass_table *t, struct err *e)
 	if (!r.texts)
 		return false;
 	for (size_t i = 0; good && i < LENGTH(sources); i++)
-		if (sources[i].from <= t->sm && t->sm <= sources[i].to)
+		if (is_in(t->sm, sources[i].from, sources[i].to))
 			good = sass_read_row(&r, &sources[i]);
 	good = good && sort_rows(t, r.rows.at, r.rows.n);
 	vec_fini(&r.rows);
