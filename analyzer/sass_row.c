@@ -139,11 +139,16 @@ static void read_operand(struct sass_reader *r, struct sass_cursor c)
 
 static void read_name_and_modifiers(struct sass_reader *r)
 {
-	const char *s = r->source->name, *dot;
+	const char *s = r->source->name, *words = "", *dot;
 	struct sass_cursor name;
+	bool good = next_word(&s, &name);
 
-	if (!next_word(&s, &name)) {
-		sass_fail(r, "no name", "");
+	if (good && sass_take(&name, '$')) {
+		words = sass_find_words(r->sm, name.at, (size_t)(name.end - name.at));
+		good = words && next_word(&words, &name);
+	}
+	if (!good) {
+		sass_fail(r, "no name", r->source->name);
 		return;
 	}
 	r->row->name = arena_string(r->texts, name.at, (size_t)(name.end - name.at));
@@ -153,6 +158,7 @@ static void read_name_and_modifiers(struct sass_reader *r)
 	if (dot && !sass_read_terms(dot, (size_t)(name.end - dot), &r->row->name_terms))
 		sass_fail(r, "a word that is not in tables/sass_modifier.def", dot);
 	r->row->mods_first = (uint32_t)r->items.n;
+	each_word(r, words, read_modifier);
 	each_word(r, s, read_modifier);
 	r->row->mods_n = (uint32_t)r->items.n - r->row->mods_first;
 }

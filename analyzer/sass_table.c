@@ -196,6 +196,17 @@ static void table_free(struct sass_table *t)
 	free(t);
 }
 
+static bool is_known(int sm)
+{
+	static const int known[] = {70, 72,  75,  80,  86,  87,  88,  89,
+				    90, 100, 101, 103, 107, 110, 120, 121};
+
+	for (size_t i = 0; i < LENGTH(known); i++)
+		if (known[i] == sm)
+			return true;
+	return false;
+}
+
 const struct sass_table *sass_table(int sm)
 {
 	static struct sass_table *made[SASS_SM_LAST + 1];
@@ -203,7 +214,7 @@ const struct sass_table *sass_table(int sm)
 	struct err e = {.text = "no memory for the rows of instructions"};
 	struct sass_table *t;
 
-	if (sm < SASS_SM_FIRST || sm > SASS_SM_LAST || is_wrong[sm])
+	if (!is_known(sm) || is_wrong[sm])
 		return NULL;
 	if (made[sm])
 		return made[sm];

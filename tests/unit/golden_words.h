@@ -11,7 +11,7 @@
 
 #include "sass.h"
 
-static const int architectures[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+static const int architectures[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 107, 110, 120, 121};
 #define ARCHITECTURES (sizeof(architectures) / sizeof(*architectures))
 
 /* Each line of an architecture's file; how many there were. */
