@@ -113,7 +113,9 @@ static void size_by_data(const struct sass_insn *insn, const struct sass_modifie
 	const bool is_read = a->act == SASS_LOAD || a->act == SASS_ATOMIC;
 	unsigned n = data_registers(insn, is_read, SASS_REG);
 
-	if (!n) {
+	if (!n && a->act == SASS_ATOMIC) { /* compare and swap that only says whether it did */
+		n = data_registers(insn, false, SASS_REG) / 2;
+	} else if (!n) {
 		n = data_registers(insn, is_read, SASS_UREG);
 		a->is_uniform = true;
 	}
@@ -150,7 +152,7 @@ bool sass_access(const struct sass_insn *insn, const struct sass_modifiers *m,
 	out->from = row->from == SASS_WORDED ? space_of_word(m->at[1].word) : row->from;
 	out->to = row->to == SASS_WORDED ? space_of_word(m->at[0].word) : row->to;
 	out->is_async = row->is_async;
-	out->is_uniform = insn->guard_uniform;
+	out->is_uniform = insn->guard_uniform && row->size != BY_DATA;
 	out->bytes = row->bytes;
 	if (row->size == BY_DATA)
 		size_by_data(insn, m, out);

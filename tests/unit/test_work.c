@@ -214,7 +214,7 @@ static const struct expected_access {
 	{"LDC.U8", {SASS_LOAD, SASS_CONSTANT, SASS_REGISTERS, false, false, 1, {0}}},
 	{"ULDC.64", {SASS_LOAD, SASS_CONSTANT, SASS_REGISTERS, false, true, 8, {0}}},
 	{"LDCU.128", {SASS_LOAD, SASS_CONSTANT, SASS_REGISTERS, false, true, 16, {0}}},
-	{"LDTM.x64", {SASS_LOAD, SASS_TENSOR, SASS_REGISTERS, false, true, 256, {0}}},
+	{"LDTM.x64", {SASS_LOAD, SASS_TENSOR, SASS_REGISTERS, false, false, 256, {0}}},
 	{"STG.E.128", {SASS_STORE, SASS_REGISTERS, SASS_GLOBAL, false, false, 16, {0}}},
 	{"STG.E.U8", {SASS_STORE, SASS_REGISTERS, SASS_GLOBAL, false, false, 1, {0}}},
 	{"ST.E.64", {SASS_STORE, SASS_REGISTERS, SASS_GENERIC, false, false, 8, {0}}},
@@ -228,6 +228,10 @@ static const struct expected_access {
 	 {SASS_ATOMIC, SASS_GLOBAL, SASS_GLOBAL, false, false, 8, {0}}},
 	{"ATOMG.E.CAS.STRONG.GPU", {SASS_ATOMIC, SASS_GLOBAL, SASS_GLOBAL, false, false, 4, {0}}},
 	{"ATOM.E.ADD.STRONG.GPU", {SASS_ATOMIC, SASS_GENERIC, SASS_GENERIC, false, false, 4, {0}}},
+	{"ATOMS.CAST.SPIN.64", {SASS_ATOMIC, SASS_SHARED, SASS_SHARED, false, false, 8, {0}}},
+	{"ATOMS.CAST.SPIN", {SASS_ATOMIC, SASS_SHARED, SASS_SHARED, false, false, 4, {0}}},
+	{"UREDGR.E.ADD.NA.STRONG.GPU",
+	 {SASS_REDUCTION, SASS_REGISTERS, SASS_GLOBAL, false, true, 4, {0}}},
 	{"ATOMS.ADD", {SASS_ATOMIC, SASS_SHARED, SASS_SHARED, false, false, 4, {0}}},
 	{"RED.E.ADD.STRONG.GPU",
 	 {SASS_REDUCTION, SASS_REGISTERS, SASS_GLOBAL, false, false, 4, {0}}},
@@ -274,6 +278,9 @@ static void check_access(int sm, struct sass_word w, uint64_t address, const cha
 	any = sass_access(&insn, &m, &a);
 	if (any && a.from != SASS_TEXTURE && !strchr(at, '['))
 		fail_msg("%s: no address", text);
+	if (any && !a.bytes && !a.is_async && a.from != SASS_TEXTURE && !strstr(at, "STAT") &&
+	    strncmp(at, "SUST.P", 6) != 0)
+		fail_msg("%s: no bytes", text);
 	if (any && a.address[0] < SASS_OPERANDS)
 		assert_true(insn.operands[a.address[0]].flags & (SASS_IN_ADDRESS | SASS_IN_BANK));
 	for (size_t i = 0; i < ACCESSES; i++) {
