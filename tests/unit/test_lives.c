@@ -11,7 +11,7 @@
 
 #include "dataflow.h"
 
-static const int architectures[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+static const int architectures[] = {75, 80, 86, 87, 89, 90, 100, 103, 107, 110, 120, 121};
 #define ARCHITECTURES (sizeof(architectures) / sizeof(*architectures))
 
 static void add(struct regset *s, const char *kind, unsigned long reg)
