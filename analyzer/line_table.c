@@ -43,6 +43,7 @@ enum {
 #define RELA        4u
 #define ROWS_MAX    (1u << 26) /* a row is a byte of the program at least, and 40 in memory */
 #define NO_FUNCTION UINT32_MAX
+#define NO_NAMES    UINT64_MAX
 
 /* An address within .debug_line that stands for a place in a function. */
 struct place {
@@ -65,6 +66,7 @@ struct builder {
 	VEC(struct line_file) files;
 	VEC(struct row) rows;
 	uint32_t *of_section; /* function + 1 */
+	uint64_t names_from;  /* bases of names of the units so far lie below */
 };
 
 /* One unit: the constants of its header, and its files as indices in the table's. */
@@ -78,6 +80,7 @@ struct unit {
 	VEC(const char *) directories;
 	size_t first_file; /* what the unit calls file 1, in DWARF 5 file 0 */
 	size_t files;
+	uint64_t names; /* where the names of its inlined functions begin in .debug_str, NO_NAMES */
 };
 
 /* The registers of the line program. */
@@ -272,6 +275,21 @@ static int read_table(struct builder *b, struct unit *u, struct buf *h, bool is_
 	return 0;
 }
 
+/*
+ * A unit with inlined calls ends its header with the base of their names. Units of one cubin come from a
+ * linker, which moves the bases of later units up, but not for every architecture: a base that is not
+ * above the others is still that of the unit alone and says nothing.
+ */
+static void read_names_base(struct builder *b, struct unit *u, struct buf *h)
+{
+	bool is_stated = buf_left(h) >= 4;
+	uint64_t base = is_stated ? buf_u32(h) : 0;
+
+	u->names = base < b->names_from ? NO_NAMES : base;
+	if (is_stated && base >= b->names_from)
+		b->names_from = base + 1;
+}
+
 /* The unit at the cursor: its header, and its program as *program. The cursor moves to the next unit. */
 static int read_header(struct builder *b, struct unit *u, struct buf *program, struct err *e)
 {
@@ -315,6 +333,7 @@ static int read_header(struct builder *b, struct unit *u, struct buf *program, s
 	if (!buf_ok(&h))
 		return corrupt(&h, "names reach past the header", e);
 	u->files = b->files.n - u->first_file;
+	read_names_base(b, u, &h);
 	return 0;
 }
 
@@ -370,12 +389,15 @@ static void set_address(const struct builder *b, struct state *s, struct buf *o)
  * What follows is the code of a function that was inlined: by the call in row `context` of this
  * sequence, 0 = back in the outermost function. Only an earlier row can be the caller.
  */
-static void enter_inlined(const struct builder *b, struct state *s, struct buf *o)
+static void enter_inlined(const struct builder *b, const struct unit *u, struct state *s,
+			  struct buf *o)
 {
 	uint64_t context = buf_uleb(o), name = buf_uleb(o), rows = b->rows.n - s->first_row;
 
 	s->caller = context && context <= rows ? (uint32_t)(s->first_row + context - 1) : LINE_NONE;
-	s->inlined = s->caller == LINE_NONE ? "" : string_at(&b->strings, name);
+	s->inlined = s->caller == LINE_NONE || u->names == NO_NAMES
+			     ? ""
+			     : string_at(&b->strings, u->names + name);
 }
 
 static int run_extended(struct builder *b, struct unit *u, struct state *s, struct buf *p,
@@ -387,7 +409,7 @@ static int run_extended(struct builder *b, struct unit *u, struct state *s, stru
 	if (!buf_part(p, p->at, bytes, &o))
 		return corrupt(p, "operation reaches past its unit", e);
 	buf_seek(p, p->at + bytes);
-	if (!bytes) /* two stray zeros stand before the first row of every unit */
+	if (!bytes) /* no operation at all */
 		return 0;
 	switch (buf_u8(&o)) {
 	case DW_LNE_END_SEQUENCE:
@@ -396,7 +418,7 @@ static int run_extended(struct builder *b, struct unit *u, struct state *s, stru
 		*s = fresh(b);
 		break;
 	case DW_LNE_SET_ADDRESS: set_address(b, s, &o); break;
-	case DW_LNE_NV_INLINED_CALL: enter_inlined(b, s, &o); break;
+	case DW_LNE_NV_INLINED_CALL: enter_inlined(b, u, s, &o); break;
 	case DW_LNE_DEFINE_FILE: {
 		const char *name = read_string(&o);
 
@@ -508,7 +530,7 @@ static int finish(struct builder *b, struct err *e)
 
 static int find_sections(struct builder *b, struct err *e)
 {
-	struct elf_section s, symtab = {0}, relocs = {0};
+	struct elf_section s, symtab = {0}, relocs[2] = {0}; /* a cubin may have both forms */
 	struct elf elf;
 
 	if (elf_open(&elf, b->c->file, e) < 0)
@@ -522,13 +544,16 @@ static int find_sections(struct builder *b, struct err *e)
 			b->strings = terminated(s.data);
 		else if (!strcmp(s.name, ".debug_line_str"))
 			b->line_strings = terminated(s.data);
-		else if (!strcmp(s.name, ".rela.debug_line") || !strcmp(s.name, ".rel.debug_line"))
-			relocs = s;
+		else if (!strcmp(s.name, ".rela.debug_line"))
+			relocs[0] = s;
+		else if (!strcmp(s.name, ".rel.debug_line"))
+			relocs[1] = s;
 		else if (s.type == ELF_SYMTAB && !strcmp(s.name, ".symtab"))
 			symtab = s;
 	}
-	if (add_places(b, &relocs, &symtab, e) < 0)
-		return -1;
+	for (int i = 0; i < 2; i++)
+		if (add_places(b, &relocs[i], &symtab, e) < 0)
+			return -1;
 	vec_sort(&b->places, compare_places);
 	return 0;
 }
