@@ -96,7 +96,8 @@ static int find_sections(struct reader *r, struct err *e)
 			return -1;
 		if (starts(s.name, ".text.") && add_text(r, i, &s, e) < 0)
 			return -1;
-		if (!strcmp(s.name, ".debug_info"))
+		/* The second one alone: PTX of another kind of build, assembled with -g. */
+		if (!strcmp(s.name, ".debug_info") || !strcmp(s.name, ".nv_debug_info_reg_sass"))
 			r->c->is_debug = true;
 		if (!strcmp(s.name, ".debug_line"))
 			r->c->has_lines = true;
@@ -215,6 +216,19 @@ static char suffix_of(const char *command)
 	return *at == 'a' || *at == 'f' ? *at : 0;
 }
 
+/* Does the command line ask for code that a debugger can follow? It may leave out all debug sections. */
+static bool asks_for_debug(const char *command)
+{
+	const char *at = command;
+
+	while ((at = strstr(at, "-g"))) {
+		if ((at == command || at[-1] == ' ') && (!at[2] || at[2] == ' '))
+			return true;
+		at += 2;
+	}
+	return false;
+}
+
 static void read_note(struct reader *r, const struct elf_section *s)
 {
 	struct buf b = s->data, desc;
@@ -236,6 +250,7 @@ static void read_note(struct reader *r, const struct elf_section *s)
 			r->c->command = text;
 			if (suffix_of(text))
 				r->c->suffix = suffix_of(text);
+			r->c->is_debug |= asks_for_debug(text);
 		}
 	}
 }

@@ -75,7 +75,7 @@ struct cubin_function {
 	bool has_annotations;       /* the compiler marks spills: `spills` is exact, also when 0 */
 	uint32_t spills;            /* instructions that spill or refill a register */
 	uint32_t *spills_at;        /* their code offsets, ascending */
-	struct cubin_reloc *relocs; /* in file order */
+	struct cubin_reloc *relocs; /* of the code, by offset */
 	size_t relocs_n;
 };
 
@@ -97,7 +97,7 @@ struct cubin {
 	uint32_t cuda_version; /* of the toolkit, 130 = 13.0; 0 = not stated */
 	uint8_t abi;           /* 7 or 8 */
 	bool is_relocatable;
-	bool is_debug;                    /* -G */
+	bool is_debug;                    /* -G, or -g of the assembler: code is not optimised */
 	bool has_lines;                   /* -lineinfo or -G */
 	const char *command;              /* command line of the assembler, "" = not stated */
 	struct cubin_function *functions; /* in file order */

@@ -570,9 +570,90 @@ static void test_relocatable(void **state)
 		assert_string_equal(slow->relocs[i].symbol, "table");
 	cubin_close(&c);
 	free(data);
-	data = open_lines(&c, "debug.sm_90");
+}
+
+/* Every relocation of code, as readelf lists them: of both forms of sections, and none besides. */
+static void test_relocations(void **state)
+{
+	char line[512], file[64], name[128], symbol[128], open[64] = "";
+	unsigned offset, type, rows = 0, both = 0;
+	long long addend;
+	FILE *f = fopen("tests/golden/lines/RELOCATIONS", "r");
+	uint8_t *data = NULL;
+	struct cubin c = {0};
+
+	(void)state;
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		const struct cubin_function *function;
+		unsigned found = 0;
+
+		assert_int_equal(sscanf(line, "%63s %127s %x %x %llx %127s", file, name, &offset,
+					&type, &addend, symbol),
+				 6);
+		if (strcmp(file, open)) {
+			cubin_close(&c);
+			free(data);
+			data = open_lines(&c, file);
+			for (size_t i = 0; i < c.functions_n; i++)
+				rows -= (unsigned)c.functions[i].relocs_n;
+			strcpy(open, file);
+		}
+		function = cubin_find(&c, name);
+		assert_non_null(function);
+		for (size_t i = 0; i < function->relocs_n; i++) {
+			const struct cubin_reloc *r = &function->relocs[i];
+
+			assert_true(!i || r[-1].offset <= r->offset);
+			found += r->offset == offset && r->type == type && r->addend == addend &&
+				 !strcmp(r->symbol, symbol);
+		}
+		if (found != 1)
+			fail_msg("%u times: %s", found, line);
+		rows++;
+		both |= 1u << (addend < 0) | 4u << (type == 0x70);
+	}
+	assert_int_equal(rows, 0); /* as many as the cubins have */
+	assert_int_equal(both, 15);
+	cubin_close(&c);
+	free(data);
+	fclose(f);
+}
+
+/* -G by each of its three marks, which the assembler leaves one by one as it is asked. */
+static void test_debug(void **state)
+{
+	static const char *const marks[] = {".debug_info", ".nv_debug_info_reg_sass", " -g "};
+	const size_t bytes = 12032;
+	struct err e = {0};
+	struct cubin c;
+	uint8_t *data = open_lines(&c, "debug.sm_90");
+
+	(void)state;
+	assert_int_equal(c.file.bytes, bytes);
 	assert_true(c.is_debug && c.has_lines);
 	cubin_close(&c);
+	for (size_t alone = 0; alone < 4; alone++) {
+		char *changed[3] = {NULL};
+
+		for (size_t i = 0; i < 3; i++) {
+			char *at = memmem(data, bytes, marks[i], strlen(marks[i]) + (i < 2));
+
+			assert_non_null(at);
+			if (i != alone)
+				changed[i] = at + strlen(marks[i]) - 2;
+		}
+		for (size_t i = 0; i < 3; i++)
+			if (changed[i])
+				*changed[i] ^= 1;
+		assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+		assert_int_equal(c.is_debug, alone < 3);
+		assert_true(c.has_lines);
+		cubin_close(&c);
+		for (size_t i = 0; i < 3; i++)
+			if (changed[i])
+				*changed[i] ^= 1;
+	}
 	free(data);
 }
 
@@ -686,6 +767,8 @@ int main(void)
 		cmocka_unit_test(test_reloc_outside),
 		cmocka_unit_test(test_part_frame),
 		cmocka_unit_test(test_relocatable),
+		cmocka_unit_test(test_relocations),
+		cmocka_unit_test(test_debug),
 		cmocka_unit_test(test_spills),
 		cmocka_unit_test(test_two_records),
 		cmocka_unit_test(test_target),
