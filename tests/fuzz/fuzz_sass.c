@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sass_reparse.h"
 #include "sass_text.h"
 #include "sass_work.h"
 
@@ -71,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(!good || (insn.row && !insn.unclaimed.lo && !insn.unclaimed.hi));
 		check(n == strlen(text) && n < SASS_TEXT_MAX);
 		check(sass_mnemonic(sm, &insn, mnemonic) <= n);
+		check(!good || n == SASS_TEXT_MAX - 1 || sass_reparses(text, &insn));
 		check(strstr(text, mnemonic) != NULL || n == SASS_TEXT_MAX - 1);
 		check(insn.operands_n <= SASS_OPERANDS && insn.control.stall <= 15);
 		for (unsigned i = 0; i < insn.operands_n; i++)

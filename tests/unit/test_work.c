@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "golden_words.h"
+#include "sass_reparse.h"
 #include "sass_table.h"
 #include "sass_text.h"
 #include "sass_work.h"
@@ -115,6 +116,8 @@ static void check_words(int sm, struct sass_word w, uint64_t address, const char
 	unsigned behind;
 
 	sass_decode(sm, w, address, &insn);
+	if (!sass_reparses(text, &insn))
+		fail_msg("sm_%d %s: not the registers of the structure", sm, text);
 	sass_modifiers(sm, &insn, &m);
 	check_mnemonic(&m, text);
 	check_operands(&m, &insn, text);

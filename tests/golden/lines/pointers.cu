@@ -2,8 +2,14 @@
 typedef float (*function)(float);
 
 __device__ float scale = 2.f;
-__device__ float one(float v) { return v + scale; }
-__device__ float two(float v) { return v * scale; }
+__device__ float one(float v)
+{
+	return v + scale;
+}
+__device__ float two(float v)
+{
+	return v * scale;
+}
 __constant__ function either[2] = {one, two};
 extern __device__ float elsewhere(float);
 extern __shared__ float room[];
