@@ -67,6 +67,8 @@ struct seen {
 	bool function; /* one was printed */
 	size_t others; /* images for architectures whose instructions we cannot read, */
 	unsigned other_least, other_most; /* and which */
+	size_t link_time;                 /* images of link-time code, which nobody can read */
+	size_t strange;                   /* images of kinds that we do not know */
 };
 
 #define ARCH_TEXT     16
@@ -447,8 +449,13 @@ static int do_image(struct image_file *file, const struct image *image, const st
 	struct buf bytes;
 	int result = 0;
 
-	if (image->kind != FATBIN_CUBIN || !is_asked_for(q, image->sm, image->suffix))
+	if (!is_asked_for(q, image->sm, image->suffix))
 		return 0;
+	if (image->kind != FATBIN_CUBIN) {
+		seen->link_time += image->kind == FATBIN_LTO;
+		seen->strange += image->kind != FATBIN_LTO && image->kind != FATBIN_PTX;
+		return 0;
+	}
 	if (image_bytes(file, image, &bytes, e) != 0)
 		return -1;
 	if (cubin_open(&cubin, bytes, e) != 0)
@@ -476,12 +483,26 @@ static int do_image(struct image_file *file, const struct image *image, const st
 	return result ? image_fail(file, image, e) : 0;
 }
 
+static void tell_passed_over(size_t n, const char *what, const char *path)
+{
+	struct err e;
+
+	if (!n)
+		return;
+	err_set(&e, ERR_NONE, -1, "%s: %zu %s of %s passed over", err_path(path), n,
+		text_plural(n, "image", "images"), what);
+	fprintf(stderr, "kbn sass: %s\n", e.text);
+}
+
 /* What a reader of the output would miss; 1 when nothing of what was asked for can be read. */
 static int tell_missing(const struct seen *seen, const struct request *q, const char *path)
 {
 	char sms[64];
 	struct err e;
 
+	tell_passed_over(seen->link_time, "link-time code, which is opaque until it is linked,",
+			 path);
+	tell_passed_over(seen->strange, "an unknown kind", path);
 	snprintf(sms, sizeof(sms),
 		 seen->other_least < seen->other_most ? "sm_%u to sm_%u" : "sm_%u",
 		 seen->other_least, seen->other_most);

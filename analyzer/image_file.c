@@ -195,12 +195,19 @@ static void name_member(struct image_file *f, const char header[16], struct buf 
 	n = n < IMAGE_MEMBER_MAX - 1 ? n : IMAGE_MEMBER_MAX - 1;
 	for (size_t i = 0; i < n; i++) {
 		f->member[i] = from[i];
-		if (!from[i] || from[i] == '/' || from[i] == '\n')
+		if (!from[i] || from[i] == '\n')
 			n = i;
 	}
-	f->member[n] = '\0';
 	while (n && f->member[n - 1] == ' ')
-		f->member[--n] = '\0';
+		n--;
+	if (n && f->member[n - 1] == '/')
+		n--;
+	f->member[n] = '\0';
+}
+
+static bool begins(const struct buf *b, const char magic[MAGIC_BYTES])
+{
+	return b->bytes >= MAGIC_BYTES && !memcmp(b->data, magic, MAGIC_BYTES);
 }
 
 /* The next member that may have device code becomes the current one: 1, 0 at the end, -1. */
@@ -223,16 +230,22 @@ static int next_member(struct image_file *f, struct err *e)
 			return err_set(e, ERR_CORRUPT, (int64_t)start,
 				       "no header of a member where the library should have one");
 		bytes = decimal(header + 48, 10);
-		if (!buf_part(&f->file, start + MEMBER_BYTES, bytes, &data))
+		if (!buf_part(&f->file, start + MEMBER_BYTES, bytes, &data)) {
+			buf_part(&f->file, b.at, buf_left(&b), &data);
+			name_member(f, header, &data);
 			return err_set(e, ERR_TRUNCATED, (int64_t)start,
 				       "member of %llu bytes reaches past the end of the library",
 				       (unsigned long long)bytes);
+		}
 		f->next_member = start + MEMBER_BYTES + bytes + bytes % 2;
 		if (!strncmp(header, "// ", 3)) {
 			f->long_names = data;
 			continue;
 		}
 		name_member(f, header, &data);
+		if (begins(&data, LIBRARY_MAGIC) || begins(&data, THIN_MAGIC))
+			return err_set(e, ERR_VERSION, (int64_t)start,
+				       "a library within a library is passed over");
 		if (find_regions(f, &data, &not_code) == 0)
 			return 1;
 		if (not_code.code != ERR_FORMAT) {
@@ -383,13 +396,12 @@ int image_bytes(struct image_file *f, const struct image *image, struct buf *out
 int image_file_of(struct image_file *f, struct buf file, const char *name, struct err *e)
 {
 	struct image_file result = {.path = name, .file = file};
-	bool is_thin = file.bytes >= MAGIC_BYTES && !memcmp(file.data, THIN_MAGIC, MAGIC_BYTES);
 	int rc = 0;
 
-	if (is_thin)
+	if (begins(&file, THIN_MAGIC))
 		rc = err_set(e, ERR_FORMAT, (int64_t)file.origin,
 			     "a thin library: its members are files of their own");
-	else if (file.bytes >= MAGIC_BYTES && !memcmp(file.data, LIBRARY_MAGIC, MAGIC_BYTES)) {
+	else if (begins(&file, LIBRARY_MAGIC)) {
 		result.is_library = true;
 		result.next_member = MAGIC_BYTES;
 	} else {

@@ -471,6 +471,55 @@ static void test_refused(void **state)
 	remove_dir(dir);
 }
 
+/* What is no member like the others: an error that names it, and the members around it are given. */
+static void test_strange_members(void **state)
+{
+	static const char *const inside[] = {"!<arch>\n", "!<thin>\n"};
+	const char *cut = "given(lib/cut_in_its_data_too.o): member of 999999 bytes";
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct made m = {0};
+		struct image_file f;
+		struct image image;
+		struct err e = {0};
+		size_t nested, last;
+
+		put(&m, "!<arch>\n", 8);
+		put_member(&m, "//", 44);
+		put(&m, "lib/cut_in_its_data_too.o/\nother/nested.a/\n\n", 44);
+		put_member(&m, "a.o/", cubin_bytes);
+		put(&m, cubin, cubin_bytes);
+		nested = put_member(&m, "/27", 8 + 60 + cubin_bytes) - 60;
+		put(&m, inside[i], 8);
+		put_member(&m, "b.o/", cubin_bytes);
+		put(&m, cubin, cubin_bytes);
+		put_member(&m, "#1/8", 8 + cubin_bytes);
+		put(&m, "dir/c.o\0", 8);
+		put(&m, cubin, cubin_bytes);
+		last = put_member(&m, "/0", 999999) - 60;
+		put(&m, cubin, cubin_bytes);
+		assert_int_equal(image_file_of(&f, buf_of(m.bytes, m.n), "given", &e), 0);
+		assert_int_equal(image_file_next(&f, &image, &e), 1);
+		assert_string_equal(image.member, "a.o");
+		assert_int_equal(image_file_next(&f, &image, &e), -1);
+		assert_int_equal(e.code, ERR_VERSION);
+		assert_int_equal(e.offset, nested);
+		snprintf(text, sizeof(text), "%.27s", e.text);
+		assert_string_equal(text, "given(other/nested.a): a li");
+		assert_int_equal(image_file_next(&f, &image, &e), 1);
+		assert_string_equal(image.member, "dir/c.o");
+		assert_int_equal(image_file_next(&f, &image, &e), -1);
+		assert_int_equal(e.code, ERR_TRUNCATED);
+		assert_int_equal(e.offset, last);
+		snprintf(text, sizeof(text), "%.*s", (int)strlen(cut), e.text);
+		assert_string_equal(text, cut);
+		assert_int_equal(image_file_next(&f, &image, &e), 0);
+		image_file_close(&f);
+	}
+}
+
 /* An error found inside an image names file, member, image and place. */
 static void test_fail(void **state)
 {
@@ -505,7 +554,7 @@ int main(void)
 		cmocka_unit_test(test_targets), cmocka_unit_test(test_library),
 		cmocka_unit_test(test_cut),     cmocka_unit_test(test_cut_cubin),
 		cmocka_unit_test(test_damage),  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_fail),
+		cmocka_unit_test(test_fail),    cmocka_unit_test(test_strange_members),
 	};
 
 	return cmocka_run_group_tests(tests, load, unload);
