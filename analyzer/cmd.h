@@ -32,6 +32,12 @@ bool cmd_is_note(const char *word);
 int cmd_help_note(const char *id);
 int cmd_help_notes(void);
 
+/*
+ * From now on, when a mapped file is cut off under us, say so of `path` and end with CMD_INPUT. Output
+ * that is still in the buffer is lost: the file may be cut in the midst of writing it.
+ */
+void cmd_fail_when_cut(const char *command, const char *path);
+
 /* More words than a command takes at all: cmd_fail with that. */
 #define CMD_WORDS 64
 int cmd_too_many(const char *command);

@@ -3,7 +3,10 @@
  */
 #include "cmd.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "arch.h"
 
@@ -25,6 +28,34 @@ int cmd_too_many(const char *command)
 	const struct err e = {.code = ERR_USAGE, .offset = -1, .text = "too many words"};
 
 	return cmd_fail(command, &e);
+}
+
+static struct err cut; /* what is to be said then */
+
+static void end_cut_off(int signal, siginfo_t *info, void *context)
+{
+	ssize_t written;
+
+	(void)context;
+	if (info->si_code != BUS_ADRERR) { /* not of a mapping: what happens without us */
+		raise(signal);
+		return;
+	}
+	written = write(STDERR_FILENO, cut.text, strlen(cut.text));
+	(void)written;
+	_exit(CMD_INPUT);
+}
+
+void cmd_fail_when_cut(const char *command, const char *path)
+{
+	struct sigaction action = {.sa_sigaction = end_cut_off,
+				   .sa_flags = SA_SIGINFO | SA_RESETHAND};
+
+	/* err_path leaves room for the end of the line */
+	err_set(&cut, ERR_IO, -1, "kbn %s: %s: became shorter while it was read", command,
+		err_path(path));
+	strcat(cut.text, "\n");
+	sigaction(SIGBUS, &action, NULL);
 }
 
 int cmd_no_device(const char *name, struct err *e)

@@ -531,6 +531,7 @@ static int do_file(const char *path, const struct request *q)
 	bool failed = false;
 	int more;
 
+	cmd_fail_when_cut("sass", path);
 	if (image_file_open(&file, path, &e) != 0)
 		return cmd_fail("sass", &e);
 	if (q->json) {

@@ -62,7 +62,7 @@ struct image_file {
 /*
  * Map a file. ERR_FORMAT when it is of none of the kinds above; a host file or library without device
  * code is no error: it has no images. The path must outlive `f`. Somebody who cuts the file off while
- * it is read ends the process with SIGBUS, as with every mapped file.
+ * it is read ends the process with SIGBUS, as with every mapped file: see cmd_fail_when_cut().
  */
 int image_file_open(struct image_file *f, const char *path, struct err *e);
 
