@@ -121,7 +121,7 @@ static void test_golden(void **state)
 }
 
 /*
- * Names of inlined functions: each has a line of its own in these sources. A unit that was linked behind
+ * Names of inlined functions: the body of each is one line of these sources. A unit that was linked behind
  * others has its names at a base of its own; where the linker has left that out they are not known.
  */
 static void test_inlined_names(void **state)
@@ -131,9 +131,9 @@ static void test_inlined_names(void **state)
 		uint32_t line;
 		const char *name;
 	} functions[] = {
-		{"link.h", 3, "_Z4cubefPKf"},
-		{"link.h", 4, "_Z5twicefPKf"},
-		{"link_b.cu", 4, "_Z5alonefPKf"},
+		{"link.h", 6, "_Z4cubefPKf"},
+		{"link.h", 11, "_Z5twicefPKf"},
+		{"link_b.cu", 6, "_Z5alonefPKf"},
 	};
 	static const char *const cubins[] = {"linked.sm_75", "linked.sm_90"};
 
@@ -162,7 +162,7 @@ static void test_inlined_names(void **state)
 			second += *expected && row->function == outside;
 		}
 		assert_true(named >= 3);
-		assert_true(k ? !second : second >= 3);
+		assert_true(k ? !second : second >= 2);
 		close_golden(&o);
 	}
 }

@@ -2,14 +2,26 @@
 typedef float (*function)(float);
 
 __device__ float scale = 2.f;
+<<<<<<< HEAD
+=======
+
+>>>>>>> c429d53 (tests: Lay out the sources of the line tables)
 __device__ float one(float v)
 {
 	return v + scale;
 }
+<<<<<<< HEAD
+=======
+
+>>>>>>> c429d53 (tests: Lay out the sources of the line tables)
 __device__ float two(float v)
 {
 	return v * scale;
 }
+<<<<<<< HEAD
+=======
+
+>>>>>>> c429d53 (tests: Lay out the sources of the line tables)
 __constant__ function either[2] = {one, two};
 extern __device__ float elsewhere(float);
 extern __shared__ float room[];
