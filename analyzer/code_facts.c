@@ -8,6 +8,9 @@
 
 #include "arena.h"
 #include "code.h"
+#include "kernel_code.h"
+#include "keymap.h"
+#include "vec.h"
 
 static const char no_compiler[] =
 	"the driver compiled this code from PTX, and it could not be compiled "
@@ -23,6 +26,14 @@ struct code_facts {
 	bool is_open;
 	const char *why; /* why it is not open */
 	struct code code;
+	/* What was read of a kernel's instructions: its shapes come in any order. */
+	struct keymap read; /* by struct read_key */
+	VEC(struct model_code) read_code;
+};
+
+struct read_key {
+	const void *kernel;
+	int64_t sm;
 };
 
 struct code_facts *code_facts_new(const struct session *s, bool simulated, unsigned jit_ms,
@@ -51,6 +62,8 @@ void code_facts_free(struct code_facts *f)
 	if (!f)
 		return;
 	drop_image(f);
+	keymap_fini(&f->read);
+	vec_fini(&f->read_code);
 	free(f);
 }
 
@@ -74,14 +87,23 @@ static void take_image(struct code_facts *f, const struct session_image *image, 
 	f->why = f->is_open ? NULL : why_not(f, &e);
 }
 
-void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struct model_code *code)
+static void read_instructions(struct code_facts *f, const struct cubin_function *function,
+			      struct model_code *code)
 {
-	struct code_facts *f = ctx;
+	struct arena *a = f->session->arena;
+	struct err e = {.offset = -1};
+
+	code->sass = kernel_code_read((int)f->code.cubin.sm, function, a, &e);
+	if (!code->sass)
+		code->no_sass = arena_string(a, e.text, SIZE_MAX);
+}
+
+static void read_code(struct code_facts *f, const struct session_kernel *kernel, int sm,
+		      struct model_code *code)
+{
 	const struct cubin_function *function;
 	char text[160];
 
-	if (!kernel->image || !kernel->name[0] || sm <= 0)
-		return;
 	if (f->image != kernel->image || f->sm != sm)
 		take_image(f, kernel->image, sm);
 	function = f->is_open ? cubin_find(&f->code.cubin, kernel->name) : NULL;
@@ -96,9 +118,33 @@ void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struc
 	code->barriers = (int)function->barriers;
 	code->debug_build = f->code.cubin.is_debug;
 	code->uses_syscalls = function->uses_syscalls;
+	read_instructions(f, function, code);
 	code->reconstructed_by = f->code.by;
 	/* Code that was compiled again may differ in details without being wrong. */
 	if (!f->code.is_reconstructed &&
 	    code_confirm(kernel, &f->code.cubin, function, text) == CODE_DIFFERS)
 		code->mismatch = arena_string(f->session->arena, text, sizeof(text));
+}
+
+void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struct model_code *code)
+{
+	struct code_facts *f = ctx;
+	const struct read_key key = {kernel, sm};
+	uint32_t *index;
+	struct model_code *kept;
+
+	if (!kernel->image || !kernel->name[0] || sm <= 0)
+		return;
+	index = keymap_put(&f->read, f->session->arena, &key, sizeof(key));
+	if (index && *index != KEYMAP_NONE) {
+		*code = f->read_code.at[*index];
+		return;
+	}
+	read_code(f, kernel, sm, code);
+	index = index ? keymap_put(&f->read, f->session->arena, &key, sizeof(key)) : NULL;
+	kept = index ? vec_add(&f->read_code) : NULL;
+	if (kept) {
+		*kept = *code;
+		*index = (uint32_t)(f->read_code.n - 1);
+	}
 }

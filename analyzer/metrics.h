@@ -6,6 +6,7 @@
 #define KBN_METRICS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "quantity.h"
@@ -35,6 +36,37 @@ struct metric_resources {
 	int registers_allocated; /* as a thread gets them: at least those compiled */
 	int static_smem_bytes, local_bytes, spill_instructions;
 	int uses_syscalls; /* calls the driver's device code (assert, printf, malloc): 0, 1, -1 = not known */
+};
+
+/* Instructions of one operation ("FFMA"): how many, and the stall counts of their control codes. */
+struct metric_op {
+	const char *op;
+	uint32_t n;
+	int stall_min, stall_median; /* cycles until the warp's next instruction may issue */
+	int64_t reducible;           /* so many could provably have a lower count; -1 = not known */
+};
+
+/* One loop of a kernel's code, a run through its body. */
+struct metric_loop {
+	uint64_t start, end; /* byte offsets in the function: first instruction, behind the last */
+	uint32_t depth;      /* 1 = outermost */
+	bool is_innermost;
+	const char *compute_op; /* the most frequent one that computes, NULL = none */
+	uint32_t compute_ops, load_ops, async_copies, barriers;
+	int64_t load_bytes_per_warp; /* from global memory; -1 = not known */
+	double ratio, ratio_raw;     /* of computing to loading, see tile.h; NaN = not known */
+	const char *class;           /* "high", "medium", "low"; NULL = not known */
+	const char *async_copy;      /* "beneficial", "neutral", "detrimental", "in use"; NULL */
+	const char *why;             /* why the ratio is not known, NULL = it is */
+};
+
+/* What the instructions of a kernel say, those of functions that it calls left out. */
+struct metric_sass {
+	uint32_t instructions, undecoded;
+	const struct metric_op *ops; /* the most frequent first */
+	size_t ops_n;
+	const struct metric_loop *loops; /* by offset */
+	size_t loops_n;
 };
 
 /* A statement with a stable id, which is that of a row of finding.h. */

@@ -187,7 +187,7 @@ static void build_kernel(struct model_kernel *k, const struct session_shape *s,
 	const struct session_kernel *f = s->kernel;
 
 	k->shape = s;
-	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
+	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL, NULL, NULL};
 	if (code_fn)
 		code_fn(code_ctx, f, d->hw.arch.sm, &k->code);
 	k->resources.registers = driver_or_code(f->registers, k->code.registers);

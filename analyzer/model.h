@@ -27,6 +27,8 @@ struct model_code {
 	const char *why; /* why nothing is known of the code, NULL = it is, or was never stored */
 	const char *
 		reconstructed_by; /* "driver", "ptxas": compiled again from PTX; NULL = the code that ran */
+	const struct metric_sass *sass; /* NULL = not known */
+	const char *no_sass;            /* why, NULL = it is, or `why` says it */
 };
 
 /* Looks up the code facts of a kernel on a device of that SM; `ctx` is the caller's. Leaves *code as it is when there are none. */

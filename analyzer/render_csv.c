@@ -55,6 +55,8 @@ static void flatten(json_t *row, const char *prefix, json_t *object)
 			add(row, path, json_incref(json_object_get(v, "value")));
 			strncat(path, ".label", sizeof(path) - strlen(path) - 1);
 			add(row, path, json_incref(json_object_get(v, "label")));
+		} else if (strcmp(path, "sass.mix") == 0) {
+			continue; /* a column for each operation there is: in the JSON */
 		} else if (json_is_object(v)) {
 			flatten(row, path, v);
 		} else if (is_triple(v)) {

@@ -385,12 +385,80 @@ static void kernel_names(json_t *o, const struct report_kernel *k)
 	put(o, "short_name", text(k->short_name));
 }
 
+static json_t *stall_list(const struct metric_sass *s)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < s->ops_n; i++) {
+		json_t *o = json_object();
+
+		put(o, "op", text(s->ops[i].op));
+		put(o, "count", json_integer(s->ops[i].n));
+		put(o, "min", json_integer(s->ops[i].stall_min));
+		put(o, "median", json_integer(s->ops[i].stall_median));
+		put(o, "reducible", count(s->ops[i].reducible));
+		if (json_array_append_new(a, o) < 0)
+			incomplete = true;
+	}
+	return a;
+}
+
+static json_t *offset(uint64_t v)
+{
+	return json_sprintf("0x%llx", (unsigned long long)v);
+}
+
+static json_t *loop(const struct metric_loop *l)
+{
+	const struct quantity trips = quantity_unknown("not derived from the code in this version");
+	json_t *o = json_object();
+
+	put(o, "start", offset(l->start));
+	put(o, "end", offset(l->end));
+	put(o, "depth", json_integer(l->depth));
+	put(o, "innermost", json_boolean(l->is_innermost));
+	put(o, "trips", quantity(&trips));
+	put(o, "compute_ops", json_integer(l->compute_ops));
+	put(o, "compute_op", text(l->compute_op));
+	put(o, "load_ops", json_integer(l->load_ops));
+	put(o, "load_bytes_per_warp", count(l->load_bytes_per_warp));
+	put(o, "async_copies", json_integer(l->async_copies));
+	put(o, "barriers", json_integer(l->barriers));
+	put(o, "ratio", real(l->ratio));
+	put(o, "ratio_raw", real(l->ratio_raw));
+	put(o, "class", text(l->class));
+	put(o, "async_copy", text(l->async_copy));
+	put(o, "why", text(l->why));
+	return o;
+}
+
+static json_t *sass(const struct metric_sass *s)
+{
+	json_t *o, *mix, *loops;
+
+	if (!s)
+		return json_null();
+	o = json_object();
+	mix = json_object();
+	loops = json_array();
+	for (size_t i = 0; i < s->ops_n; i++)
+		put(mix, s->ops[i].op, json_integer(s->ops[i].n));
+	for (size_t i = 0; i < s->loops_n; i++)
+		if (json_array_append_new(loops, loop(&s->loops[i])) < 0)
+			incomplete = true;
+	put(o, "instructions", json_integer(s->instructions));
+	put(o, "undecoded", json_integer(s->undecoded));
+	put(o, "mix", mix);
+	put(o, "stalls", stall_list(s));
+	put(o, "loops", loops);
+	return o;
+}
+
 /* What no part of this version finds out: present, and saying so. */
 static void kernel_unknowns(json_t *o, const struct report *r)
 {
 	struct quantity q = quantity_unknown(r->no_code);
 
-	put(o, "sass", json_null());
 	put(o, "work", work(r->no_code));
 	put(o, "memory", unknown_quantities(memory_keys, r->no_memory));
 	put(o, "sites", json_array());
@@ -426,6 +494,8 @@ json_t *render_json_kernel(const struct report *r, const struct report_kernel *k
 	put(o, "occupancy", occupancy(k->occupancy_known ? &k->occupancy : NULL, r->no_counters));
 	put(o, "smem_cliff",
 	    smem_cliff(k->cliff_known ? &k->cliff : NULL, k->published_cliff_bytes));
+	put(o, "sass", sass(k->sass));
+	put(o, "no_sass", k->sass ? json_null() : text(k->no_sass));
 	kernel_unknowns(o, r);
 	put(o, "bottleneck", bottleneck(&k->verdict));
 	put(o, "advice", json_array());

@@ -10,12 +10,14 @@
 #include "finding.h"
 #include "text.h"
 
-#define MD_SECTIONS  20  /* kernels described one by one unless asked for more */
-#define MD_ROWS      200 /* kernels in the table */
+#define MD_SECTIONS   20  /* kernels described one by one unless asked for more */
+#define MD_ROWS       200 /* kernels in the table */
+#define MD_LOOPS      8   /* of a kernel */
+#define MD_OPERATIONS 12
 /* True of every kernel of this version: said once. */
-#define WORK_UNKNOWN finding_rows[FINDING_WORK_UNKNOWN].id
-#define LABEL        60  /* columns of a name in the table */
-#define NAME_CHARS   400 /* of a demangled name in its section; complete in the JSON */
+#define WORK_UNKNOWN  finding_rows[FINDING_WORK_UNKNOWN].id
+#define LABEL         60  /* columns of a name in the table */
+#define NAME_CHARS    400 /* of a demangled name in its section; complete in the JSON */
 
 /* Characters that Markdown would take for markup; a table cell must not contain a bar. */
 static void plain(const char *s, FILE *out)
@@ -356,6 +358,75 @@ static void cliff(const struct report_kernel *k, FILE *out)
 	fputs("\n\n", out);
 }
 
+static void loop_row(const struct metric_loop *l, FILE *out)
+{
+	char ratio[TEXT_NUMBER], raw[TEXT_NUMBER];
+
+	fprintf(out, "| 0x%llx-0x%llx | %u%s | %u %s | %u |", (unsigned long long)l->start,
+		(unsigned long long)l->end, l->depth, l->is_innermost ? "" : ", outer",
+		l->compute_ops, l->compute_op ? l->compute_op : "", l->load_ops);
+	cell_count(l->load_bytes_per_warp, out);
+	fprintf(out, " %u | %u | %s | %s | %s |\n", l->async_copies, l->barriers,
+		isnan(l->ratio) ? "-" : text_ratio(ratio, l->ratio),
+		isnan(l->ratio_raw) ? "-" : text_ratio(raw, l->ratio_raw),
+		l->async_copy ? l->async_copy : l->why);
+}
+
+/* Loops that neither compute nor load are counted, not listed. */
+static void ratios(const struct report_kernel *k, FILE *out)
+{
+	const struct metric_sass *s = k->sass;
+	size_t listed = 0;
+
+	fputs("#### Compute/Load Ratio\n\n", out);
+	if (!s) {
+		fputs("Not known: ", out);
+		plain(k->no_sass, out);
+		fputs(".\n\n", out);
+		return;
+	}
+	for (size_t i = 0; i < s->loops_n; i++) {
+		if (!s->loops[i].compute_ops && !s->loops[i].load_ops)
+			continue;
+		if (!listed++)
+			fputs("| loop | depth | computes | loads | bytes per warp | async | barriers | ratio | raw | async copy |\n"
+			      "|---|---|---|---:|---:|---:|---:|---:|---:|---|\n",
+			      out);
+		if (listed <= MD_LOOPS)
+			loop_row(&s->loops[i], out);
+	}
+	if (listed > MD_LOOPS)
+		fprintf(out, "\n%zu more loops are in the JSON report.\n", listed - MD_LOOPS);
+	if (!listed)
+		fprintf(out, "%s.\n",
+			s->loops_n ? "No loop computes or loads from global memory" : "No loops");
+	fputs("\n", out);
+}
+
+static void instructions(const struct report_kernel *k, FILE *out)
+{
+	const struct metric_sass *s = k->sass;
+	char n[TEXT_NUMBER];
+
+	if (!s)
+		return; /* said by the section in front */
+	fprintf(out, "#### SASS Instruction Mix\n\n%s instructions",
+		text_count(n, s->instructions));
+	if (s->undecoded)
+		fprintf(out, ", **%u not decoded**", s->undecoded);
+	fputs(".\n\n| operation | count | share | stall, least | stall, median |\n|---|---:|---:|---:|---:|\n",
+	      out);
+	for (size_t i = 0; i < s->ops_n && i < MD_OPERATIONS; i++)
+		fprintf(out, "| %s | %s | %s | %d | %d |\n", s->ops[i].op,
+			text_count(n, s->ops[i].n),
+			show_pct((char[TEXT_NUMBER]){0}, 100.0 * s->ops[i].n / s->instructions),
+			s->ops[i].stall_min, s->ops[i].stall_median);
+	if (s->ops_n > MD_OPERATIONS)
+		fprintf(out, "\n%zu more operations are in the JSON report.\n",
+			s->ops_n - MD_OPERATIONS);
+	fputs("\n", out);
+}
+
 static void section(const struct report_kernel *k, size_t number, FILE *out)
 {
 	char label[RENDER_LABEL];
@@ -384,6 +455,8 @@ static void section(const struct report_kernel *k, size_t number, FILE *out)
 	baseline(k, out);
 	classification(k, out);
 	occupancy(k, out);
+	ratios(k, out);
+	instructions(k, out);
 	cliff(k, out);
 }
 
@@ -418,8 +491,7 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 	if (n)
 		fprintf(out,
 			"## Kernels\n\nThe class of every kernel is unknown (%s"
-			"), and Compute/Load Ratio, SASS Instruction Mix, Recommended Optimizations and Not now are left "
-			"out: %s. Roofline Classification is there where time and geometry alone say something.\n\n",
+			"), and Recommended Optimizations and Not now are left out: %s. Roofline Classification is there where time and geometry alone say something.\n\n",
 			WORK_UNKNOWN, r->no_code);
 	for (size_t i = 0; i < n; i++)
 		section(&r->kernels[i], i + 1, out);

@@ -18,7 +18,8 @@
 #define KBN_VERSION "0"
 #endif
 
-static const char no_code[] = "instruction analysis is not part of this version";
+static const char no_code[] =
+	"how much work a kernel does is not derived from its code in this version";
 static const char no_memory[] =
 	"cache traffic needs instruction analysis, which is not part of this version";
 static const char no_counters[] =
@@ -343,6 +344,10 @@ static void build_kernel(struct builder *b, struct report_kernel *k, const struc
 	k->cliff_known = m->cliff_known;
 	k->cliff = m->cliff;
 	k->published_cliff_bytes = hw->product ? hw->product->published_cliff_bytes : -1;
+	k->sass = m->code.sass;
+	k->no_sass = k->code.why_missing ? k->code.why_missing
+		     : m->code.no_sass   ? m->code.no_sass
+					 : "the code was not read";
 	k->verdict = m->verdict;
 	build_findings(b, k->verdict.reasons, k->verdict.reasons_n);
 	memcpy(k->traps, m->traps, sizeof(k->traps));

@@ -91,7 +91,9 @@ struct report_kernel {
 	bool occupancy_known, cliff_known;
 	struct occupancy occupancy;
 	struct smem_cliff cliff;
-	int published_cliff_bytes; /* -1 = none */
+	int published_cliff_bytes;      /* -1 = none */
+	const struct metric_sass *sass; /* NULL = not known */
+	const char *no_sass;            /* why */
 	struct metric_class verdict;
 	struct metric_finding traps[METRIC_FINDINGS];
 	int traps_n;

@@ -44,12 +44,12 @@
 	"filtered:int,dropped:int,overflow:int,graph_launches:int,graph_node_launches:int,copies:int?,sets:int?}"
 #define TIMES \
 	"{timed:int,total:Q,mean:num?,median:num?,p90:num?,min:num?,max:num?,first:num?,method:str?,uncertainty:num?}"
-#define LOOP                                                                                                         \
-	"{start:str,end:str,depth:int,trips:Q,compute_ops:int,compute_op:str?,load_ops:int,load_bytes_per_warp:int," \
-	"async_copies:int,barriers:int,ratio:num?,ratio_raw:num?,class:\"high|medium|low\"?,"                        \
-	"async_copy:\"beneficial|neutral|detrimental|in use\"?}"
-#define SASS                                                                                                        \
-	"{instructions:int,undecoded:int,mix:{*:int},stalls:[{op:str,count:int,min:int,median:int,reducible:int}]," \
+#define LOOP                                                                                                          \
+	"{start:str,end:str,depth:int,trips:Q,compute_ops:int,compute_op:str?,load_ops:int,load_bytes_per_warp:int?," \
+	"async_copies:int,barriers:int,ratio:num?,ratio_raw:num?,class:\"high|medium|low\"?,"                         \
+	"async_copy:\"beneficial|neutral|detrimental|in use\"?,innermost:bool^,why:str?^}"
+#define SASS                                                                                                         \
+	"{instructions:int,undecoded:int,mix:{*:int},stalls:[{op:str,count:int,min:int,median:int,reducible:int?}]," \
 	"loops:[" LOOP "]}?"
 #define WORK                                                                                                       \
 	"{flops:Q,tensor_flops:Q,warp_instructions:Q,executed:{*:int}?,global_load_bytes:Q,global_store_bytes:Q,"  \
@@ -77,7 +77,7 @@
 	",problem:{kind:str,dims:{*:num}}?,"                                                                                              \
 	"effective_gflops:Q,effective_gbps:Q,resources:{registers:int?,registers_allocated:int?,static_smem_bytes:int?,local_bytes:int?," \
 	"spill_instructions:int?,uses_syscalls:bool?},occupancy:" OCCUPANCY                                                               \
-	",smem_cliff:" SMEM_CLIFF ",sass:" SASS ",work:" WORK ","                                                                         \
+	",smem_cliff:" SMEM_CLIFF ",sass:" SASS ",no_sass:str?^,work:" WORK ","                                                           \
 	"memory:" MEMORY ",sites:[" SITE "],stalls:" STALLS                                                                               \
 	",ipc:Q,pipes:{fma:Q,alu:Q,fp64:Q,xu:Q,lsu:Q,tensor:Q},"                                                                          \
 	"timeline:[{t_pct:num,sm_active_pct:Q,dram_pct:Q}]?,roofline:" ROOFLINE                                                           \

@@ -1,0 +1,118 @@
+/* kernel_code.c - see kernel_code.h. */
+#include "kernel_code.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "cfg.h"
+#include "tile.h"
+
+#define STALLS 16u
+
+/* Instructions of one operation, by their stall count. */
+struct tally {
+	const char *op;
+	uint32_t n, by_stall[STALLS];
+};
+
+static int by_frequency(const void *a, const void *b)
+{
+	const struct metric_op *x = a, *y = b;
+
+	return x->n != y->n ? (x->n < y->n ? 1 : -1) : strcmp(x->op, y->op);
+}
+
+/* The base of HADD2.F32 and HFMA2.MMA is what stands before the dot. */
+static size_t base_length(const char *op)
+{
+	return strcspn(op, ".");
+}
+
+static struct tally *tally_of(struct tally *tallies, size_t *n, const char *op)
+{
+	const size_t length = base_length(op);
+
+	for (size_t i = 0; i < *n; i++)
+		if (base_length(tallies[i].op) == length && !strncmp(tallies[i].op, op, length))
+			return &tallies[i];
+	tallies[*n].op = op;
+	return &tallies[(*n)++];
+}
+
+static int median_stall(const struct tally *t)
+{
+	uint32_t seen = 0;
+	int stall = 0;
+
+	for (; stall < (int)STALLS - 1; stall++) {
+		seen += t->by_stall[stall];
+		if (2 * (uint64_t)seen >= t->n)
+			break;
+	}
+	return stall;
+}
+
+static int least_stall(const struct tally *t)
+{
+	int stall = 0;
+
+	while (stall < (int)STALLS - 1 && !t->by_stall[stall])
+		stall++;
+	return stall;
+}
+
+static bool count_ops(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
+		      struct arena *arena)
+{
+	struct tally *tallies = arena_array(scratch, g->insns_n, sizeof(*tallies));
+	struct metric_op *ops;
+	size_t n = 0;
+
+	for (uint32_t i = 0; tallies && i < g->insns_n; i++)
+		if (g->insns[i].is_decoded) {
+			struct tally *t = tally_of(tallies, &n, sass_op(&g->insns[i]));
+
+			t->n++;
+			t->by_stall[g->insns[i].control.stall]++;
+		}
+	ops = tallies ? arena_array(arena, n, sizeof(*ops)) : NULL;
+	if (!ops)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct tally *t = &tallies[i];
+		const char *op = arena_string(arena, t->op, base_length(t->op));
+
+		if (!op)
+			return false;
+		ops[i] = (struct metric_op){op, t->n, least_stall(t), median_stall(t), -1};
+	}
+	qsort(ops, n, sizeof(*ops), by_frequency);
+	s->ops = ops;
+	s->ops_n = n;
+	return true;
+}
+
+const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *f,
+					   struct arena *arena, struct err *e)
+{
+	struct arena *scratch = arena_new();
+	struct metric_sass *s = arena_alloc(arena, sizeof(*s));
+	struct cfg g;
+	int failed = -1;
+
+	if (!scratch || !s) {
+		err_set(e, ERR_MEMORY, -1, "no memory for the instructions of a kernel");
+	} else if (cfg_build(&g, scratch, sm, f, e) == 0) {
+		s->instructions = g.insns_n;
+		s->undecoded = g.undecoded;
+		s->loops = tile_loops(&g, arena, &s->loops_n);
+		failed = s->loops && count_ops(s, &g, scratch, arena)
+				 ? 0
+				 : err_set(e, ERR_MEMORY, -1,
+					   "no memory for the instructions of a kernel");
+	}
+	arena_free(scratch);
+	return failed ? NULL : s;
+}
