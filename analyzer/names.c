@@ -12,7 +12,7 @@ struct names_filter {
 	pcre2_match_data *data;
 };
 
-struct names_filter *names_new(const char *pattern, struct err *e)
+struct names_filter *names_compile(const char *pattern, struct err *e)
 {
 	struct names_filter *f = calloc(1, sizeof(*f));
 	PCRE2_SIZE at = 0;
@@ -26,8 +26,8 @@ struct names_filter *names_new(const char *pattern, struct err *e)
 	f->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &error, &at, NULL);
 	if (!f->code) {
 		pcre2_get_error_message(error, text, sizeof(text));
-		err_set(e, ERR_USAGE, (int64_t)at, "--kernel: %s at character %zu",
-			(const char *)text, (size_t)at);
+		err_set(e, ERR_USAGE, (int64_t)at, "%s at character %zu", (const char *)text,
+			(size_t)at);
 		free(f);
 		return NULL;
 	}
@@ -38,6 +38,18 @@ struct names_filter *names_new(const char *pattern, struct err *e)
 		return NULL;
 	}
 	pcre2_jit_compile(f->code, PCRE2_JIT_COMPLETE); /* without it matching is only slower */
+	return f;
+}
+
+struct names_filter *names_new(const char *pattern, struct err *e)
+{
+	struct err bare;
+	struct names_filter *f = names_compile(pattern, &bare);
+
+	if (!f && bare.code == ERR_USAGE)
+		err_set(e, ERR_USAGE, bare.offset, "--kernel: %s", bare.text);
+	else if (!f && e)
+		*e = bare;
 	return f;
 }
 
