@@ -45,6 +45,9 @@ int cmd_too_many(const char *command);
 /* Fill *e for a name that is no device; a similar one is suggested. Returns -1. */
 int cmd_no_device(const char *name, struct err *e);
 
+/* Columns of the terminal at `fd`: $COLUMNS, what the terminal says, or 100. */
+int cmd_columns(int fd);
+
 /* Print "kbn COMMAND: text [at byte N]" to stderr; returns the exit status that the error stands for. */
 int cmd_fail(const char *command, const struct err *e);
 

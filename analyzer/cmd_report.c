@@ -8,30 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "calibration.h"
-#include "code_facts.h"
-#include "model.h"
+#include "analysis.h"
 #include "names.h"
 #include "options.h"
 #include "render.h"
-#include "report.h"
-#include "session.h"
-
-#define NO_TERMINAL_COLUMNS 100 /* of a pipe or file: wide enough for every column of the table */
-
-/* Most time that compiling PTX again may take. Somebody waits for the recorded program to end. */
-#define JIT_MS         20000
-#define JIT_AT_EXIT_MS 500
-
-static const char late[] =
-	"the driver compiled this code from PTX, and 20 s were not enough to compile "
-	"all of it again";
-static const char late_at_exit[] =
-	"the driver compiled this code from PTX: run `kbn report` for the "
-	"reconstruction, which is not done while the program ends";
 
 struct request {
 	const char **dirs;
@@ -39,15 +21,6 @@ struct request {
 	bool json, md, text, csv, html, at_exit, help;
 	const char *output, *kernel, *work, *report;
 	int64_t top, rank;
-};
-
-/* A recording and what was made of it. */
-struct analysis {
-	struct session session;
-	struct calibration *calibrations;
-	struct code_facts *facts;
-	struct model model;
-	struct report report;
 };
 
 #define OPTIONS(q)                                                                                            \
@@ -105,71 +78,22 @@ static int parse(struct request *q, int argc, char **argv, struct err *e)
 	return q->dirs_n ? 0 : err_set(e, ERR_USAGE, -1, "no directory given");
 }
 
-static bool is_simulated(const struct session *s)
+static int open_report(struct analysis *a, const struct request *q, struct names_filter *filter,
+		       struct err *e)
 {
-	for (size_t i = 0; i < s->runs_n; i++)
-		if (s->runs[i].simulated)
-			return true;
-	return false;
-}
+	const struct analysis_request r = {
+		.command = "report",
+		.dirs = q->dirs,
+		.dirs_n = q->dirs_n,
+		.rank = (int)q->rank,
+		.at_exit = q->at_exit,
+		.report = {.match = filter ? names_match : NULL,
+			   .match_ctx = filter,
+			   .pattern = q->kernel,
+			   .top = (size_t)(q->top > 0 ? q->top : 0)},
+	};
 
-/* A damaged calibration is as good as none, but it is said: the times are wider for it. */
-static int load_calibrations(struct analysis *a, bool quiet, struct err *e)
-{
-	a->calibrations = calloc(a->session.devices_n + 1, sizeof(*a->calibrations));
-	if (!a->calibrations)
-		return err_set(e, ERR_MEMORY, -1, "out of memory");
-	for (size_t i = 0; !is_simulated(&a->session) && i < a->session.devices_n; i++) {
-		struct err bad = {0};
-
-		if (calibration_load(&a->calibrations[i], a->session.devices[i].uuid, &bad) != 0 &&
-		    !quiet)
-			fprintf(stderr, "kbn report: %s; table values are used\n", bad.text);
-	}
-	return 0;
-}
-
-/* Fills *a; free with analysis_close also after a failure. */
-static int analysis_open(struct analysis *a, const struct request *q, struct names_filter *filter,
-			 bool at_exit, struct err *e)
-{
-	struct report_options o = {.match = filter ? names_match : NULL,
-				   .match_ctx = filter,
-				   .pattern = q->kernel,
-				   .top = (size_t)(q->top > 0 ? q->top : 0)};
-
-	if (session_open(&a->session, q->dirs, q->dirs_n, (int)q->rank, e) != 0) {
-		a->session.arena = NULL;
-		return -1;
-	}
-	if (load_calibrations(a, at_exit, e) != 0)
-		return -1;
-	a->facts = code_facts_new(&a->session, is_simulated(&a->session),
-				  at_exit ? JIT_AT_EXIT_MS : JIT_MS, at_exit ? late_at_exit : late);
-	if (!a->facts)
-		return err_set(e, ERR_MEMORY, -1, "out of memory");
-	if (model_build(&a->model, &a->session, a->calibrations, code_facts_of, a->facts, e) != 0)
-		return -1;
-	return report_build(&a->report, &a->session, &a->model, &o, e);
-}
-
-static void analysis_close(struct analysis *a)
-{
-	code_facts_free(a->facts);
-	if (a->session.arena)
-		session_close(&a->session);
-	free(a->calibrations);
-}
-
-static int terminal_columns(int fd)
-{
-	const char *set = getenv("COLUMNS");
-	struct winsize w;
-	int n = set ? atoi(set) : 0;
-
-	if (n <= 0 && ioctl(fd, TIOCGWINSZ, &w) == 0)
-		n = w.ws_col;
-	return n > 0 && n < 1000 ? n : NO_TERMINAL_COLUMNS;
+	return analysis_open(a, &r, e);
 }
 
 static const char *format_name(const struct request *q)
@@ -180,8 +104,7 @@ static const char *format_name(const struct request *q)
 static int write_report(const struct request *q, const struct report *r, struct err *e)
 {
 	const struct render_format *f = render_find(format_name(q));
-	struct render_options o = {terminal_columns(STDOUT_FILENO),
-				   (size_t)(q->top > 0 ? q->top : 0)};
+	struct render_options o = {cmd_columns(STDOUT_FILENO), (size_t)(q->top > 0 ? q->top : 0)};
 
 	if (q->output)
 		return render_file(f, r, &o, q->output, e);
@@ -230,7 +153,7 @@ static int write_files(const char *dir, const struct report *r, char first[4400]
 
 static void tell(const struct report *r, const char *path)
 {
-	struct render_options o = {terminal_columns(STDERR_FILENO), 10};
+	struct render_options o = {cmd_columns(STDERR_FILENO), 10};
 
 	if (isatty(STDERR_FILENO))
 		render_text.report(r, &o, stderr, NULL);
@@ -247,7 +170,7 @@ static int at_exit(const struct request *q)
 	struct err e = {0};
 	char path[4400];
 
-	if (analysis_open(&a, q, NULL, true, &e) != 0 ||
+	if (open_report(&a, q, NULL, &e) != 0 ||
 	    write_files(q->dirs[0], &a.report, path, &e) != 0) {
 		if (!quiet)
 			fprintf(stderr, "kbn: no report: %s\n", e.text);
@@ -281,7 +204,7 @@ int cmd_report(int argc, char **argv)
 		rc = cmd_fail("report", &e);
 		goto out;
 	}
-	if (analysis_open(&a, &q, filter, false, &e) != 0 || write_report(&q, &a.report, &e) != 0)
+	if (open_report(&a, &q, filter, &e) != 0 || write_report(&q, &a.report, &e) != 0)
 		rc = cmd_fail("report", &e);
 	analysis_close(&a);
 out:
