@@ -19,6 +19,7 @@ enum cmd_status {
 
 int cmd_run(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_occupancy(int argc, char **argv);

@@ -23,6 +23,8 @@ static const struct command {
 	 "run a program, record its kernels, report when it ends"},
 	{"report", cmd_report, "DIR... [options]",
 	 "analyse a recording, also while the program still runs"},
+	{"diff", cmd_diff, "BASE... --to NEW... [options]",
+	 "what changed between runs, with a verdict for scripts"},
 	{"merge", cmd_merge, "DIR... -o DIR", "many processes or ranks into one run directory"},
 	{"devices", cmd_devices, "[NAME] [--json]", "the hardware tables with their sources"},
 	{"occupancy", cmd_occupancy, "--arch sm_XX --registers N ...",
@@ -86,7 +88,8 @@ static void usage(FILE *out)
 	fprintf(out,
 		"\nkbn help COMMAND describes a command, kbn help env the KBN_* settings, kbn help KBN-N010 a note\n"
 		"of a report; kbn help notes lists those.\n"
-		"Exit status: 0 good, 1 the input cannot be analysed, 2 usage; kbn run: that of APP.\n");
+		"Exit status: 0 good, 1 the input cannot be analysed, 2 usage, 3 regressed, 4 nothing comparable;\n"
+		"kbn run: that of APP.\n");
 }
 
 /* The settings of the recorder, from the one table. */

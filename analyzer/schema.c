@@ -85,6 +85,8 @@
 	"advice:[" ADVICE "],not_now:[{id:str,why:str}],traps:[" FINDING "],"                                                             \
 	"origin:{stacks:[{count:int,frames:[str]}],python:[{count:int,frames:[str]}],nvtx:[{count:int,path:str}]}}"
 
+#define VERDICT "\"improved|regressed|neutral|inconclusive\""
+
 static const struct {
 	const char *name, *shape;
 } formats[] = {
@@ -105,12 +107,17 @@ static const struct {
 	 "{schema:str,file:str,images:[{index:int,arch:str,kind:\"cubin\",hash:str,functions:[{name:str,name_hex:str^,bytes:int,"
 	 "instructions:int,undecoded:int,mnemonics:{*:int}^,code:[{offset:int,mnemonic:str,text:str,encoding:str,"
 	 "stall:int,yield:bool,wbar:int?,rbar:int?,wait:int,reuse:int,target:int?,line:str?}]^}]}]}"},
+	{"kbn-diff/1",
+	 "{schema:str,comparable:bool,why_not:[str],verdict:" VERDICT ",run_change_pct:Q,"
+	 "kernels:[{match:\"code|name|added|removed\",base:str?,new:str?,short_name:str,base_us:num?,new_us:num?,"
+	 "change_pct:num?,noise_pct:num?,share_pct:num?,effect_pct:num?,verdict:" VERDICT
+	 ",because:[str]}]}"},
 	{"kbn-occupancy/1", "{schema:str,occupancy:" OCCUPANCY ",smem_cliff:" SMEM_CLIFF "}"},
 };
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
-const char *const schema_names[] = {"kbn-report/1", "kbn-devices/1", "kbn-sass/1",
-				    "kbn-occupancy/1", NULL};
+const char *const schema_names[] = {"kbn-report/1", "kbn-devices/1",   "kbn-sass/1",
+				    "kbn-diff/1",   "kbn-occupancy/1", NULL};
 _Static_assert(sizeof(schema_names) / sizeof(*schema_names) == FORMATS + 1, "one name per format");
 
 static json_t *type_of(const char **at);

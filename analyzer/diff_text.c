@@ -1,0 +1,217 @@
+/*
+ * diff_text.c - a comparison for a terminal: the verdict in one line, what weakens it, then the kernels
+ * by effect on the run. Names are cut, never numbers; figures that do not fit are left out, the least
+ * needed first.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "diff_render.h"
+#include "text.h"
+
+#define ROWS         20 /* that are listed */
+#define NAME_COLUMNS 22 /* least room for a name */
+#define LEAST        40 /* columns of the narrowest terminal that is cared for */
+
+enum column { SHARE, BASE, NEW, CHANGE, NOISE, EFFECT, VERDICT, COLUMNS };
+
+static const struct {
+	const char *title;
+	int width;
+	int leave; /* the first to go has the least */
+} columns_of[COLUMNS] = {
+	[SHARE] = {"share", 6, 2},      [BASE] = {"base", 9, 4},   [NEW] = {"new", 9, 5},
+	[CHANGE] = {"change", 7, 9},    [NOISE] = {"noise", 6, 1}, [EFFECT] = {"effect", 7, 3},
+	[VERDICT] = {"verdict", 12, 9},
+};
+
+struct table {
+	bool shown[COLUMNS];
+	size_t name; /* columns for it */
+};
+
+/* "+3.21%", "-40.2%", "0%"; what is too little to show is "~0%", what is not known "-". */
+static char *change(char out[TEXT_NUMBER], double pct)
+{
+	if (!isfinite(pct))
+		snprintf(out, TEXT_NUMBER, "-");
+	else if (fabs(pct) < 0.005)
+		snprintf(out, TEXT_NUMBER, pct == 0 ? "0%%" : "~0%%");
+	else
+		snprintf(out, TEXT_NUMBER, "%+.*f%%",
+			 fabs(pct) >= 99.95   ? 0
+			 : fabs(pct) >= 9.995 ? 1
+					      : 2,
+			 pct);
+	return out;
+}
+
+static struct table layout(int columns)
+{
+	struct table t;
+	int used = 0;
+
+	for (int c = 0; c < COLUMNS; c++) {
+		t.shown[c] = true;
+		used += columns_of[c].width + 2;
+	}
+	for (int gone = 1; gone < 9 && used + NAME_COLUMNS > columns; gone++)
+		for (int c = 0; c < COLUMNS; c++)
+			if (columns_of[c].leave == gone) {
+				t.shown[c] = false;
+				used -= columns_of[c].width + 2;
+			}
+	t.name = columns > used + 8 ? (size_t)(columns - used) : 8;
+	return t;
+}
+
+static void put_name(const char *name, size_t columns, FILE *out)
+{
+	bool cut = text_columns(name) > columns;
+	size_t room = cut ? columns - 2 : columns, n = 0;
+
+	for (; *name && (n < room || (*name & 0xc0) == 0x80); name++) {
+		n += (name[1] & 0xc0) != 0x80;
+		fputc(*name, out);
+	}
+	fputs(cut ? "..\n" : "\n", out);
+}
+
+static void cell(char text[COLUMNS][TEXT_NUMBER], const struct diff_row *r)
+{
+	text_pct(text[SHARE], r->share_pct);
+	text_us(text[BASE], r->base_us);
+	text_us(text[NEW], r->new_us);
+	change(text[CHANGE], r->change_pct);
+	text_pct(text[NOISE], r->noise_pct);
+	change(text[EFFECT], r->effect_pct);
+	snprintf(text[VERDICT], TEXT_NUMBER, "%s",
+		 r->match >= DIFF_ADDED ? diff_match_names[r->match]
+					: diff_verdict_names[r->verdict]);
+}
+
+static void put_cells(const struct table *t, char text[COLUMNS][TEXT_NUMBER], FILE *out)
+{
+	for (int c = 0; c < COLUMNS; c++)
+		if (t->shown[c])
+			fprintf(out, c == VERDICT ? "%-*s  " : "%*s  ", columns_of[c].width,
+				text[c]);
+}
+
+static const struct diff_kernel *kernel_of(const struct diff_row *r)
+{
+	return r->new ? r->new : r->base;
+}
+
+/* Does another row have the same name? Then the geometry tells them apart. */
+static bool name_again(const struct diff *d, const struct diff_row *r)
+{
+	for (size_t i = 0; i < d->rows_n; i++)
+		if (&d->rows[i] != r &&
+		    strcmp(kernel_of(&d->rows[i])->short_name, kernel_of(r)->short_name) == 0)
+			return true;
+	return false;
+}
+
+static void put_because(const struct diff *d, const struct diff_row *r, int columns, FILE *out)
+{
+	const struct diff_kernel *k = kernel_of(r);
+	char line[TEXT_LINE];
+	size_t n = 0;
+
+	line[0] = '\0';
+	if (name_again(d, r) && !k->overflow)
+		n += (size_t)snprintf(line, sizeof(line), "grid %jd,%jd,%jd block %jd,%jd,%jd",
+				      (intmax_t)k->grid[0], (intmax_t)k->grid[1],
+				      (intmax_t)k->grid[2], (intmax_t)k->block[0],
+				      (intmax_t)k->block[1], (intmax_t)k->block[2]);
+	for (size_t i = 0; i < r->because_n && n < sizeof(line); i++)
+		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", n ? "; " : "",
+				      r->because[i]);
+	if (line[0])
+		text_wrapped("        ", line, columns, out);
+}
+
+/* ------------------------------------------------------------------- head */
+
+static size_t put_tally(char *line, size_t room, size_t have, size_t n, const char *what)
+{
+	return n ? have + (size_t)snprintf(line + have, room - have, "%s%zu %s", have ? ", " : "",
+					   n, what)
+		 : have;
+}
+
+static void head(const struct diff *d, int columns, FILE *out)
+{
+	const struct quantity *q = &d->run_change_pct;
+	char line[TEXT_LINE], tally[200], a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
+	size_t n = 0;
+
+	tally[0] = '\0';
+	n = put_tally(tally, sizeof(tally), n, d->count[DIFF_REGRESSED], "regressed");
+	n = put_tally(tally, sizeof(tally), n, d->count[DIFF_IMPROVED], "improved");
+	n = put_tally(tally, sizeof(tally), n, d->count[DIFF_NEUTRAL], "neutral");
+	n = put_tally(tally, sizeof(tally), n, d->count[DIFF_INCONCLUSIVE], "inconclusive");
+	n = put_tally(tally, sizeof(tally), n, d->added, "added");
+	put_tally(tally, sizeof(tally), n, d->removed, "removed");
+	if (quantity_known(q))
+		snprintf(line, sizeof(line),
+			 "%s: kernel time of the run %s (%s to %s); kernels: %s",
+			 diff_verdict_names[d->verdict], change(a, q->value), change(b, q->low),
+			 change(c, q->high), tally[0] ? tally : "none");
+	else
+		snprintf(line, sizeof(line), "%s: %s; kernels: %s", diff_verdict_names[d->verdict],
+			 q->why ? q->why : "the change of the run is not known",
+			 tally[0] ? tally : "none");
+	text_wrapped("", line, columns, out);
+	for (size_t i = 0; i < d->why_not_n; i++)
+		text_wrapped("- ", d->why_not[i], columns, out);
+}
+
+static void foot(const struct diff *d, double pct, int columns, FILE *out)
+{
+	char line[TEXT_LINE];
+	size_t bad = 0;
+
+	if (d->rows_n > ROWS)
+		fprintf(out, "%zu more with less effect on the run; --json has all\n",
+			d->rows_n - ROWS);
+	for (size_t i = 0; i < d->rows_n; i++)
+		bad += diff_row_fails(&d->rows[i], pct);
+	if (!diff_fails(d, pct))
+		return;
+	fputc('\n', out);
+	if (bad)
+		snprintf(
+			line, sizeof(line),
+			"fails: %zu %s with at least %.3g%% of the time regressed by more than %.4g%%",
+			bad, text_plural(bad, "kernel", "kernels"), DIFF_SHARE_PCT, pct);
+	else
+		snprintf(line, sizeof(line), "fails: the run regressed by more than %.4g%%", pct);
+	text_wrapped("", line, columns, out);
+}
+
+void diff_text(const struct diff *d, double fail_on_pct, int columns, FILE *out)
+{
+	char text[COLUMNS][TEXT_NUMBER];
+	struct table t;
+
+	if (columns < LEAST)
+		columns = LEAST;
+	t = layout(columns);
+	head(d, columns, out);
+	if (d->rows_n) {
+		fputc('\n', out);
+		for (int c = 0; c < COLUMNS; c++)
+			snprintf(text[c], TEXT_NUMBER, "%s", columns_of[c].title);
+		put_cells(&t, text, out);
+		fputs("kernel\n", out);
+	}
+	for (size_t i = 0; i < d->rows_n && i < ROWS; i++) {
+		cell(text, &d->rows[i]);
+		put_cells(&t, text, out);
+		put_name(kernel_of(&d->rows[i])->short_name, t.name, out);
+		put_because(d, &d->rows[i], columns, out);
+	}
+	foot(d, fail_on_pct, columns, out);
+}
