@@ -15,6 +15,7 @@
 
 #define SAME_WORK 0.01 /* launches of kernels that differ by the same factor, within this */
 #define MOST      0.9  /* of the time: as good as all kernels */
+#define ENOUGH    0.5  /* of the time: less than that says nothing of the run */
 
 /* ---- one side */
 
@@ -191,8 +192,10 @@ static void add_pair(struct diff_build *b, const struct diff_joined *base,
 	row->noise_pct = pair_noise(b, row, t);
 	row->share_pct = fmax(t[0].share_pct, t[1].share_pct);
 	row->effect_pct = new_total(b, t) - t[0].total_us; /* us, until all are there */
-	if (isfinite(row->effect_pct))
+	if (isfinite(row->effect_pct)) {
 		b->time_us += t[0].total_us;
+		b->pairs_us += t[0].total_us;
+	}
 	if (b->d->comparable)
 		row->verdict = verdict(row->change_pct, row->noise_pct);
 	b->d->count[row->verdict]++;
@@ -296,31 +299,61 @@ static double share_of(const struct diff_build *b, enum diff_match match)
 	return sum;
 }
 
-/* Effects as shares of the base's time, and their sum with what noise may hide of it. */
-static void sum_up(struct diff_build *b)
+/* Kernel time of a run of BASE, at least that of the kernels that are compared. */
+static double base_time(struct diff_build *b)
 {
-	struct quantity *q = &b->d->run_change_pct;
-	double change = 0, noise = 0;
-	size_t n = 0;
+	const struct diff_side *side = b->side[0];
+	double *v = arena_array(b->arena, side->n, sizeof(*v)), time;
 
+	if (!v) {
+		b->failed = true;
+		return NAN;
+	}
+	for (size_t i = 0; i < side->n; i++)
+		v[i] = side->reports[i].kernel_time_us;
+	time = median(v, side->n);
+	return isfinite(time) ? fmax(time, b->time_us) : b->time_us;
+}
+
+/* Effects as shares of the run's time; returns their sum, and in *noise what noise may hide of it. */
+static double add_effects(struct diff_build *b, double time, double *noise)
+{
+	double change = 0;
+
+	*noise = 0;
 	for (size_t i = 0; i < b->rows.n; i++) {
 		struct diff_row *row = &b->rows.at[i];
 		double own = row->base && row->new ? row->base_total_us * row->noise_pct : 0;
 
-		row->effect_pct = b->time_us > 0 ? 100 * row->effect_pct / b->time_us : NAN;
+		row->effect_pct = time > 0 ? 100 * row->effect_pct / time : NAN;
 		if (!isfinite(row->effect_pct))
 			continue;
 		change += row->effect_pct;
-		n += row->base && row->new;
 		/* where the noise is not known, the change may be nothing else */
-		noise += isfinite(own) ? own / b->time_us : fabs(row->effect_pct);
+		*noise += isfinite(own) ? own / time : fabs(row->effect_pct);
 	}
-	*q = quantity_unknown("no kernel has times on both sides");
-	if (n && isfinite(change) && isfinite(noise) && b->d->comparable)
+	return change;
+}
+
+/* The run's change. What could not be compared is taken as unchanged, as long as that is the lesser part. */
+static void sum_up(struct diff_build *b)
+{
+	struct quantity *q = &b->d->run_change_pct;
+	double time = base_time(b), noise, change = add_effects(b, time, &noise);
+	char part[TEXT_NUMBER];
+
+	if (!b->d->comparable)
+		*q = quantity_unknown("the two sides cannot be compared");
+	else if (!(b->pairs_us > 0) || !isfinite(change) || !isfinite(noise))
+		*q = quantity_unknown("no kernel has times on both sides");
+	else if (b->time_us < ENOUGH * time)
+		*q = quantity_unknown("less than half of the kernel time could be compared");
+	else
 		*q = (struct quantity){change,           change - noise,     change + noise,
 				       QUANTITY_DERIVED, QUANTITY_BY_EVENTS, NULL};
-	else if (!b->d->comparable)
-		*q = quantity_unknown("the two sides cannot be compared");
+	if (b->d->comparable && b->time_us < MOST * time)
+		diff_say(b, "only %s of BASE's kernel time could be compared",
+			 text_pct(part, 100 * b->time_us / time));
 }
 
 /* Kernels that only one side has, and a different amount of work. */

@@ -108,6 +108,10 @@ static void add_doubt(struct words *w, const struct diff_row *row)
 	const struct diff_kernel *k[2] = {row->base, row->new};
 	static const char *const side[] = {"BASE", "NEW"};
 
+	if (isnan(row->base_us) && isnan(row->new_us)) {
+		add(w, "no time on either side");
+		return;
+	}
 	for (int s = 0; s < 2; s++) {
 		if (isnan(s ? row->new_us : row->base_us))
 			add(w, text_format(w->b->arena, "no time in %s", side[s]));

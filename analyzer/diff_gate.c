@@ -31,7 +31,7 @@ void diff_say(struct diff_build *b, const char *format, ...)
 
 /* What was said already: once of each kind is enough. */
 struct said {
-	bool device, driver, clock, arguments, processes, simulated;
+	bool device, driver, clock, arguments, processes, simulated, filtered;
 };
 
 static bool same_device(const struct diff_device *a, const struct diff_device *b)
@@ -136,13 +136,14 @@ static void gate_pair(struct diff_build *b, const struct diff_report *x,
 	}
 }
 
-static void gate_alone(struct diff_build *b, const struct diff_report *r)
+static void gate_alone(struct diff_build *b, const struct diff_report *r, struct said *said)
 {
 	if (r->running)
 		diff_say(b, "%s is of a program that still runs", err_path(r->path));
-	if (r->kernels_all > (double)r->kernels_n)
+	if (r->kernels_all > (double)r->kernels_n && !said->filtered)
 		diff_say(b, "%s lists %zu of %.0f kernels: what is added or removed is not known",
 			 err_path(r->path), r->kernels_n, r->kernels_all);
+	said->filtered |= r->kernels_all > (double)r->kernels_n;
 }
 
 void diff_gate(struct diff_build *b)
@@ -156,7 +157,7 @@ void diff_gate(struct diff_build *b)
 
 			if (r != first)
 				gate_pair(b, first, r, &said);
-			gate_alone(b, r);
+			gate_alone(b, r, &said);
 		}
 	if (first->simulated && !said.simulated)
 		diff_say(b, "all times are made up by a stand-in driver");

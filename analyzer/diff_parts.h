@@ -42,7 +42,8 @@ struct diff_build {
 	double clock_pct; /* clocks differ by that much, 0 when by little or not known */
 	double work;    /* launches of NEW for each of BASE, when all kernels agree on it; else 1 */
 	double time_us; /* of the kernels of BASE that count in the run's change */
-	bool failed;    /* memory has run out */
+	double pairs_us; /* of those of them that have a partner */
+	bool failed;     /* memory has run out */
 };
 
 /* The kernels of all reports of a side, the same kernel of several runs joined. NULL at = no memory. */

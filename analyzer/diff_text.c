@@ -134,84 +134,115 @@ static void put_because(const struct diff *d, const struct diff_row *r, int colu
 
 /* ------------------------------------------------------------------- head */
 
-static size_t put_tally(char *line, size_t room, size_t have, size_t n, const char *what)
+/* "1 regressed, 3 neutral, 2 added" */
+static void put_tally(char line[TEXT_LINE], const struct diff *d)
 {
-	return n ? have + (size_t)snprintf(line + have, room - have, "%s%zu %s", have ? ", " : "",
-					   n, what)
-		 : have;
-}
-
-static void head(const struct diff *d, int columns, FILE *out)
-{
-	const struct quantity *q = &d->run_change_pct;
-	char line[TEXT_LINE], tally[200], a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
+	const struct {
+		size_t n;
+		const char *what;
+	} part[] = {
+		{d->count[DIFF_REGRESSED], "regressed"},
+		{d->count[DIFF_IMPROVED], "improved"},
+		{d->count[DIFF_NEUTRAL], "neutral"},
+		{d->count[DIFF_INCONCLUSIVE], "inconclusive"},
+		{d->added, "added"},
+		{d->removed, "removed"},
+	};
 	size_t n = 0;
 
-	tally[0] = '\0';
-	n = put_tally(tally, sizeof(tally), n, d->count[DIFF_REGRESSED], "regressed");
-	n = put_tally(tally, sizeof(tally), n, d->count[DIFF_IMPROVED], "improved");
-	n = put_tally(tally, sizeof(tally), n, d->count[DIFF_NEUTRAL], "neutral");
-	n = put_tally(tally, sizeof(tally), n, d->count[DIFF_INCONCLUSIVE], "inconclusive");
-	n = put_tally(tally, sizeof(tally), n, d->added, "added");
-	put_tally(tally, sizeof(tally), n, d->removed, "removed");
+	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++)
+		if (part[i].n)
+			n += (size_t)snprintf(line + n, TEXT_LINE - n, "%s%zu %s",
+					      n ? ", " : "kernels: ", part[i].n, part[i].what);
+	if (!n)
+		snprintf(line, TEXT_LINE, "no kernels");
+}
+
+/* What makes a check fail, behind the verdict; nothing when it does not. */
+static void put_failure(char line[TEXT_LINE], size_t n, const struct diff *d, double pct)
+{
+	size_t bad = 0;
+
+	for (size_t i = 0; i < d->rows_n; i++)
+		bad += diff_row_fails(&d->rows[i], pct);
+	if (bad)
+		snprintf(line + n, TEXT_LINE - n, "; fails: %zu %s by more than %.4g%%", bad,
+			 text_plural(bad, "kernel", "kernels"), pct);
+	else if (diff_fails(d, pct))
+		snprintf(line + n, TEXT_LINE - n, "; fails: by more than %.4g%%", pct);
+}
+
+static void head(const struct diff *d, double pct, int columns, FILE *out)
+{
+	const struct quantity *q = &d->run_change_pct;
+	char line[TEXT_LINE], a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
+	size_t n;
+
 	if (quantity_known(q))
-		snprintf(line, sizeof(line),
-			 "%s: kernel time of the run %s (%s to %s); kernels: %s",
-			 diff_verdict_names[d->verdict], change(a, q->value), change(b, q->low),
-			 change(c, q->high), tally[0] ? tally : "none");
+		n = (size_t)snprintf(line, sizeof(line), "%s: kernel time of the run %s (%s to %s)",
+				     diff_verdict_names[d->verdict], change(a, q->value),
+				     change(b, q->low), change(c, q->high));
 	else
-		snprintf(line, sizeof(line), "%s: %s; kernels: %s", diff_verdict_names[d->verdict],
-			 q->why ? q->why : "the change of the run is not known",
-			 tally[0] ? tally : "none");
+		n = (size_t)snprintf(line, sizeof(line), "%s: %s", diff_verdict_names[d->verdict],
+				     q->why);
+	put_failure(line, n, d, pct);
+	text_wrapped("", line, columns, out);
+	put_tally(line, d);
 	text_wrapped("", line, columns, out);
 	for (size_t i = 0; i < d->why_not_n; i++)
 		text_wrapped("- ", d->why_not[i], columns, out);
 }
 
-static void foot(const struct diff *d, double pct, int columns, FILE *out)
-{
-	char line[TEXT_LINE];
-	size_t bad = 0;
+/* ------------------------------------------------------------------- rows */
 
-	if (d->rows_n > ROWS)
-		fprintf(out, "%zu more with less effect on the run; --json has all\n",
-			d->rows_n - ROWS);
-	for (size_t i = 0; i < d->rows_n; i++)
-		bad += diff_row_fails(&d->rows[i], pct);
-	if (!diff_fails(d, pct))
-		return;
+static bool is_timeless(const struct diff_row *r)
+{
+	return isnan(r->base_us) && isnan(r->new_us);
+}
+
+static void put_title(const struct table *t, FILE *out)
+{
+	char text[COLUMNS][TEXT_NUMBER];
+
+	for (int c = 0; c < COLUMNS; c++)
+		snprintf(text[c], TEXT_NUMBER, "%s", columns_of[c].title);
 	fputc('\n', out);
-	if (bad)
-		snprintf(
-			line, sizeof(line),
-			"fails: %zu %s with at least %.3g%% of the time regressed by more than %.4g%%",
-			bad, text_plural(bad, "kernel", "kernels"), DIFF_SHARE_PCT, pct);
-	else
-		snprintf(line, sizeof(line), "fails: the run regressed by more than %.4g%%", pct);
-	text_wrapped("", line, columns, out);
+	put_cells(t, text, out);
+	fputs("kernel\n", out);
+}
+
+static void put_row(const struct table *t, const struct diff *d, const struct diff_row *r,
+		    int columns, FILE *out)
+{
+	char text[COLUMNS][TEXT_NUMBER];
+
+	cell(text, r);
+	put_cells(t, text, out);
+	put_name(kernel_of(r)->short_name, t->name, out);
+	put_because(d, r, columns, out);
 }
 
 void diff_text(const struct diff *d, double fail_on_pct, int columns, FILE *out)
 {
-	char text[COLUMNS][TEXT_NUMBER];
+	size_t timed = 0, listed = 0, timeless = 0;
 	struct table t;
 
 	if (columns < LEAST)
 		columns = LEAST;
 	t = layout(columns);
-	head(d, columns, out);
-	if (d->rows_n) {
-		fputc('\n', out);
-		for (int c = 0; c < COLUMNS; c++)
-			snprintf(text[c], TEXT_NUMBER, "%s", columns_of[c].title);
-		put_cells(&t, text, out);
-		fputs("kernel\n", out);
+	head(d, fail_on_pct, columns, out);
+	for (size_t i = 0; i < d->rows_n; i++) {
+		if (is_timeless(&d->rows[i])) {
+			timeless++;
+		} else if (timed++ < ROWS) {
+			if (!listed++)
+				put_title(&t, out);
+			put_row(&t, d, &d->rows[i], columns, out);
+		}
 	}
-	for (size_t i = 0; i < d->rows_n && i < ROWS; i++) {
-		cell(text, &d->rows[i]);
-		put_cells(&t, text, out);
-		put_name(kernel_of(&d->rows[i])->short_name, t.name, out);
-		put_because(d, &d->rows[i], columns, out);
-	}
-	foot(d, fail_on_pct, columns, out);
+	if (timed > listed)
+		fprintf(out, "%zu more with less effect on the run; --json has all\n",
+			timed - listed);
+	if (timeless)
+		fprintf(out, "%zu more without a time; --json has them\n", timeless);
 }
