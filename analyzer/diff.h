@@ -23,7 +23,7 @@ struct diff_device {
 
 /* One kernel of one report. NaN = not known for reals, -1 for counts, NULL for text. */
 struct diff_kernel {
-	const char *id, *name, *short_name;
+	const char *id, *name, *demangled, *short_name;
 	const char *code; /* hash of its image */
 	int64_t device;   /* index */
 	int64_t grid[3], block[3], cluster[3], dyn_smem_bytes;

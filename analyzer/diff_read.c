@@ -83,6 +83,7 @@ static bool read_kernel(struct reader *r, struct diff_kernel *k, const json_t *o
 	*k = (struct diff_kernel){
 		.id = text_at(r, o, "id", NULL),
 		.name = text_at(r, o, "name", NULL),
+		.demangled = text_at(r, o, "demangled", NULL),
 		.short_name = text_at(r, o, "short_name", NULL),
 		.code = text_at(r, json_object_get(o, "code"), "hash", NULL),
 		.device = count_at(o, "device"),
@@ -106,6 +107,8 @@ static bool read_kernel(struct reader *r, struct diff_kernel *k, const json_t *o
 	triple_at(k->grid, launch, "grid");
 	triple_at(k->block, launch, "block");
 	triple_at(k->cluster, launch, "cluster");
+	if (!k->demangled)
+		k->demangled = k->name;
 	if (!k->short_name)
 		k->short_name = k->name;
 	return k->id && k->name;

@@ -103,28 +103,56 @@ static const struct diff_kernel *kernel_of(const struct diff_row *r)
 	return r->new ? r->new : r->base;
 }
 
-/* Does another row have the same name? Then the geometry tells them apart. */
-static bool name_again(const struct diff *d, const struct diff_row *r)
+/* What tells a row from others of the same short name. */
+struct distinction {
+	bool by_name, by_geometry, by_device;
+};
+
+static struct distinction distinction(const struct diff *d, const struct diff_row *r)
 {
-	for (size_t i = 0; i < d->rows_n; i++)
-		if (&d->rows[i] != r &&
-		    strcmp(kernel_of(&d->rows[i])->short_name, kernel_of(r)->short_name) == 0)
-			return true;
-	return false;
+	const struct diff_kernel *k = kernel_of(r), *other;
+	struct distinction differs = {false, false, false};
+
+	for (size_t i = 0; i < d->rows_n; i++) {
+		other = kernel_of(&d->rows[i]);
+		if (other == k || strcmp(other->short_name, k->short_name) != 0)
+			continue;
+		if (strcmp(other->demangled, k->demangled) != 0)
+			differs.by_name = true;
+		else if (other->device != k->device)
+			differs.by_device = true;
+		else
+			differs.by_geometry = !k->overflow;
+	}
+	return differs;
+}
+
+static size_t put_distinction(char line[TEXT_LINE], const struct diff *d, const struct diff_row *r)
+{
+	const struct distinction differs = distinction(d, r);
+	const struct diff_kernel *k = kernel_of(r);
+	size_t n = 0;
+
+	line[0] = '\0';
+	if (differs.by_name)
+		n = (size_t)snprintf(line, TEXT_LINE, "%.300s", k->demangled);
+	if (differs.by_geometry)
+		n += (size_t)snprintf(line + n, TEXT_LINE - n,
+				      "%sgrid %jd,%jd,%jd block %jd,%jd,%jd", n ? "; " : "",
+				      (intmax_t)k->grid[0], (intmax_t)k->grid[1],
+				      (intmax_t)k->grid[2], (intmax_t)k->block[0],
+				      (intmax_t)k->block[1], (intmax_t)k->block[2]);
+	if (differs.by_device)
+		n += (size_t)snprintf(line + n, TEXT_LINE - n, "%sdevice %jd", n ? "; " : "",
+				      (intmax_t)k->device);
+	return n;
 }
 
 static void put_because(const struct diff *d, const struct diff_row *r, int columns, FILE *out)
 {
-	const struct diff_kernel *k = kernel_of(r);
 	char line[TEXT_LINE];
-	size_t n = 0;
+	size_t n = put_distinction(line, d, r);
 
-	line[0] = '\0';
-	if (name_again(d, r) && !k->overflow)
-		n += (size_t)snprintf(line, sizeof(line), "grid %jd,%jd,%jd block %jd,%jd,%jd",
-				      (intmax_t)k->grid[0], (intmax_t)k->grid[1],
-				      (intmax_t)k->grid[2], (intmax_t)k->block[0],
-				      (intmax_t)k->block[1], (intmax_t)k->block[2]);
 	for (size_t i = 0; i < r->because_n && n < sizeof(line); i++)
 		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", n ? "; " : "",
 				      r->because[i]);

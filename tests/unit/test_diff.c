@@ -49,6 +49,7 @@ static struct made *make(size_t n)
 		m->kernels[i] = (struct diff_kernel){
 			.id = m->id[i],
 			.name = m->name[i],
+			.demangled = m->name[i],
 			.short_name = m->name[i],
 			.code = "c0de",
 			.grid = {(int64_t)i + 1, 1, 1},
@@ -774,6 +775,32 @@ static void test_width(void **state)
 	free(b);
 }
 
+/* Rows of one short name: the text says what tells them apart. */
+static void test_alike(void **state)
+{
+	struct made *a = make(3), *b = make(3);
+	char *out = NULL;
+	size_t bytes;
+	FILE *f = open_memstream(&out, &bytes);
+	struct diff d;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		a->kernels[i].short_name = b->kernels[i].short_name = "tile";
+	a->kernels[2].demangled = b->kernels[2].demangled = "tile<int>(int)";
+	a->kernels[0].demangled = b->kernels[0].demangled = "tile<float>(float)";
+	a->kernels[1].demangled = b->kernels[1].demangled = "tile<float>(float)";
+	d = compare(a, b);
+	diff_text(&d, 5, 100, f);
+	fclose(f);
+	assert_non_null(strstr(out, "tile<int>(int)"));
+	assert_non_null(strstr(out, "tile<float>(float); grid 1,1,1 block 256,1,1"));
+	assert_non_null(strstr(out, "tile<float>(float); grid 2,1,1 block 256,1,1"));
+	free(out);
+	free(a);
+	free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -805,6 +832,7 @@ int main(void)
 		cmocka_unit_test(test_method),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_width),
+		cmocka_unit_test(test_alike),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
