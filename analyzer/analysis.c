@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "demangle.h"
 
 /* Most time that compiling PTX again may take. Somebody waits for the recorded program to end. */
 #define JIT_MS         20000
@@ -42,6 +45,29 @@ static int load_calibrations(struct analysis *a, const struct analysis_request *
 	return 0;
 }
 
+/* A model_work_fn on a file of known work. */
+static int find_work(void *ctx, const struct session_shape *shape, struct work *work, struct err *e)
+{
+	struct analysis *a = ctx;
+	const char *name = shape->kernel->name;
+	struct formula_geometry g;
+	const char *demangled = demangle_full(a->session.arena, name);
+	const char *short_name = demangle_short(a->session.arena, name);
+
+	if (!demangled || !short_name)
+		return err_set(e, ERR_MEMORY, -1, "out of memory");
+	memcpy(g.grid, shape->grid, sizeof(g.grid));
+	memcpy(g.block, shape->block, sizeof(g.block));
+	return work_file_find(a->work, name, demangled, short_name, &g, work, e);
+}
+
+static void name_unused_work(const struct analysis *a, const struct analysis_request *q)
+{
+	for (size_t line = 0; (line = work_file_unused(a->work, line)) != 0;)
+		fprintf(stderr, "kbn %s: %s:%zu: matches no kernel that ran\n", q->command, q->work,
+			line);
+}
+
 int analysis_open(struct analysis *a, const struct analysis_request *q, struct err *e)
 {
 	if (session_open(&a->session, q->dirs, q->dirs_n, q->rank, e) != 0) {
@@ -55,8 +81,15 @@ int analysis_open(struct analysis *a, const struct analysis_request *q, struct e
 				  q->at_exit ? late_at_exit : late);
 	if (!a->facts)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
-	if (model_build(&a->model, &a->session, a->calibrations, code_facts_of, a->facts, e) != 0)
+	if (q->work && work_file_read(&a->work, q->work, e) != 0)
 		return -1;
+	if (model_build(&a->model, &a->session,
+			&(struct model_sources){a->calibrations, code_facts_of, a->facts,
+						a->work ? find_work : NULL, a},
+			e) != 0)
+		return -1;
+	if (a->work)
+		name_unused_work(a, q);
 	return report_build(&a->report, &a->session, &a->model, &q->report, e);
 }
 
@@ -66,4 +99,5 @@ void analysis_close(struct analysis *a)
 	if (a->session.arena)
 		session_close(&a->session);
 	free(a->calibrations);
+	work_file_free(a->work);
 }

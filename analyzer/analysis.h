@@ -11,11 +11,13 @@
 #include "model.h"
 #include "report.h"
 #include "session.h"
+#include "work.h"
 
 struct analysis {
 	struct session session;
 	struct calibration *calibrations;
 	struct code_facts *facts;
+	struct work_file *work;
 	struct model model;
 	struct report report;
 };
@@ -24,8 +26,9 @@ struct analysis_request {
 	const char *command; /* that asks, for what is said on stderr */
 	const char *const *dirs;
 	size_t dirs_n;
-	int rank;     /* -1 = all */
-	bool at_exit; /* somebody waits for the recorded program to end: be quick and quiet */
+	int rank;         /* -1 = all */
+	const char *work; /* file of known work, NULL = none */
+	bool at_exit;     /* somebody waits for the recorded program to end: be quick and quiet */
 	struct report_options report;
 };
 

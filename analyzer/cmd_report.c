@@ -38,7 +38,8 @@ struct request {
 		 "only kernels whose mangled, demangled or short name has a match (PCRE2)"},                  \
 		{"--rank", OPTION_NUMBER, &(q)->rank, "R",                                                    \
 		 "only the processes of this rank (MPI, torchrun)"},                                          \
-		{"--work", OPTION_TEXT, &(q)->work, "FILE", NULL},                                            \
+		{"--work", OPTION_TEXT, &(q)->work, "FILE",                                                   \
+		 "work that you know: lines like RE gemm(M,N,K,fp16)"},                                       \
 		{"--report", OPTION_TEXT, &(q)->report, "LIST", NULL},                                        \
 		{"--at-exit", OPTION_FLAG, &(q)->at_exit, NULL, NULL},                                        \
 	{                                                                                                     \
@@ -64,8 +65,6 @@ static int parse(struct request *q, int argc, char **argv, struct err *e)
 	if (q->html)
 		return err_set(e, ERR_USAGE, -1,
 			       "--html is not in this version; --md can be read as it is");
-	if (q->work)
-		return err_set(e, ERR_USAGE, -1, "--work is not in this version");
 	if (q->json + q->md + q->text + q->csv > 1)
 		return err_set(e, ERR_USAGE, -1, "one format at a time");
 	if (q->rank > INT32_MAX)
@@ -87,6 +86,7 @@ static int open_report(struct analysis *a, const struct request *q, struct names
 		.dirs_n = q->dirs_n,
 		.rank = (int)q->rank,
 		.at_exit = q->at_exit,
+		.work = q->work,
 		.report = {.match = filter ? names_match : NULL,
 			   .match_ctx = filter,
 			   .pattern = q->kernel,

@@ -7,6 +7,7 @@
 
 #include "arena.h"
 #include "cfg.h"
+#include "sass_work.h"
 #include "tile.h"
 
 #define STALLS 16u
@@ -94,6 +95,30 @@ static bool count_ops(struct metric_sass *s, const struct cfg *g, struct arena *
 	return true;
 }
 
+/* The same in all products, else not known. */
+static void read_products(struct metric_sass *s, const struct cfg *g)
+{
+	bool differ = false;
+
+	for (uint32_t i = 0; i < g->insns_n; i++) {
+		const struct sass_insn *insn = &g->insns[i];
+		struct sass_modifiers m;
+		struct sass_mma p;
+
+		if (!strstr(sass_op(insn), "MMA"))
+			continue;
+		sass_modifiers(g->sm, insn, &m);
+		if (!sass_mma(insn, &m, &p))
+			continue;
+		differ |= s->has_products && (s->product_type != p.a || s->product_sums != p.d);
+		s->has_products = true;
+		s->product_type = p.a;
+		s->product_sums = p.d;
+	}
+	if (differ)
+		s->product_type = s->product_sums = SASS_UNKNOWN;
+}
+
 const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *f,
 					   struct arena *arena, struct err *e)
 {
@@ -107,6 +132,7 @@ const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *
 	} else if (cfg_build(&g, scratch, sm, f, e) == 0) {
 		s->instructions = g.insns_n;
 		s->undecoded = g.undecoded;
+		read_products(s, &g);
 		s->loops = tile_loops(&g, arena, &s->loops_n);
 		failed = s->loops && count_ops(s, &g, scratch, arena)
 				 ? 0

@@ -67,6 +67,9 @@ struct metric_sass {
 	size_t ops_n;
 	const struct metric_loop *loops; /* by offset */
 	size_t loops_n;
+	/* Types of the matrix products, enum sass_type: of A, and of the sums; 0 = none, several or not known. */
+	uint8_t product_type, product_sums;
+	bool has_products;
 };
 
 /* A statement with a stable id, which is that of a row of finding.h. */

@@ -11,6 +11,7 @@
 #include "arena.h"
 #include "count.h"
 #include "finding.h"
+#include "model_work.h"
 #include "text.h"
 
 #define SHORT_KERNEL_US     10.0 /* below it the launch itself may be what costs */
@@ -180,16 +181,16 @@ static void build_traps(struct model_kernel *k, struct arena *a)
 #undef TRAP
 }
 
-static void build_kernel(struct model_kernel *k, const struct session_shape *s,
-			 const struct model_device *d, model_code_fn code_fn, void *code_ctx,
-			 struct arena *a)
+static int build_kernel(struct model_kernel *k, const struct session_shape *s,
+			const struct model_device *d, const struct model_sources *sources,
+			struct arena *a, struct err *e)
 {
 	const struct session_kernel *f = s->kernel;
 
 	k->shape = s;
 	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL, NULL, NULL};
-	if (code_fn)
-		code_fn(code_ctx, f, d->hw.arch.sm, &k->code);
+	if (sources->code)
+		sources->code(sources->code_ctx, f, d->hw.arch.sm, &k->code);
 	k->resources.registers = driver_or_code(f->registers, k->code.registers);
 	k->resources.registers_allocated =
 		d->hw.arch_known ? occupancy_registers(&d->hw.arch, k->resources.registers,
@@ -205,6 +206,7 @@ static void build_kernel(struct model_kernel *k, const struct session_shape *s,
 	build_occupancy(k, d);
 	build_verdict(k, d, a);
 	build_traps(k, a);
+	return sources->work ? model_roofline(k, d, sources, a, e) : 0;
 }
 
 /* ----------------------------------------------------------------- totals */
@@ -328,11 +330,16 @@ static void build_timing(struct model *m, const struct session *s)
 	t->uncertainty_us = most->uncertainty_us;
 }
 
-int model_build(struct model *m, const struct session *s, const struct calibration *calibrations,
-		model_code_fn code_fn, void *code_ctx, struct err *e)
+int model_build(struct model *m, const struct session *s, const struct model_sources *sources,
+		struct err *e)
 {
+	static const struct model_sources none;
+	const struct calibration *calibrations;
 	struct model built = {0};
 
+	if (!sources)
+		sources = &none;
+	calibrations = sources->calibrations;
 	built.devices = arena_array(s->arena, s->devices_n, sizeof(*built.devices));
 	built.kernels = arena_array(s->arena, s->shapes_n, sizeof(*built.kernels));
 	if (!built.devices || !built.kernels)
@@ -342,8 +349,9 @@ int model_build(struct model *m, const struct session *s, const struct calibrati
 				 calibrations ? &calibrations[i] : NULL, s->arena) < 0)
 			return err_set(e, ERR_MEMORY, -1, "out of memory");
 	for (size_t i = 0; i < s->shapes_n; i++)
-		build_kernel(&built.kernels[i], &s->shapes[i], &built.devices[s->shapes[i].device],
-			     code_fn, code_ctx, s->arena);
+		if (build_kernel(&built.kernels[i], &s->shapes[i],
+				 &built.devices[s->shapes[i].device], sources, s->arena, e) < 0)
+			return -1;
 	build_totals(&built, s);
 	build_timing(&built, s);
 	*m = built;

@@ -10,7 +10,9 @@
 #include "calibration.h"
 #include "metrics.h"
 #include "occupancy.h"
+#include "roofline.h"
 #include "session.h"
+#include "work.h"
 
 struct model_device {
 	struct arch_device hw; /* peaks replaced by the calibration's where it has them */
@@ -35,6 +37,22 @@ struct model_code {
 typedef void (*model_code_fn)(void *ctx, const struct session_kernel *kernel, int sm,
 			      struct model_code *code);
 
+/*
+ * What is known of the work of one launch of a shape into *work. 1 = something, 0 = nothing; -1 with the
+ * reason in *e ends the analysis.
+ */
+typedef int (*model_work_fn)(void *ctx, const struct session_shape *shape, struct work *work,
+			     struct err *e);
+
+/* Where the model gets what the session does not have; all may be NULL. */
+struct model_sources {
+	const struct calibration *calibrations; /* one per session device */
+	model_code_fn code;
+	void *code_ctx;
+	model_work_fn work;
+	void *work_ctx;
+};
+
 struct model_kernel {
 	const struct session_shape *shape;
 	uint64_t launches; /* that ran: neither captured nor failed */
@@ -46,6 +64,9 @@ struct model_kernel {
 	bool cliff_known;
 	struct smem_cliff cliff;
 	struct metric_class verdict;
+	bool work_known; /* something of it: then `roofline` is filled, and the verdict is its */
+	struct work work;
+	struct roofline roofline;
 	struct metric_finding traps[METRIC_FINDINGS];
 	int traps_n;
 };
@@ -70,12 +91,9 @@ struct model {
 	struct model_timing timing;
 };
 
-/*
- * Memory comes from the session's arena; nothing to free. `calibrations` has one entry per session
- * device, NULL = none; `code_fn` may be NULL. Fails only for want of memory.
- */
-int model_build(struct model *m, const struct session *s, const struct calibration *calibrations,
-		model_code_fn code_fn, void *code_ctx, struct err *e);
+/* Memory comes from the session's arena; nothing to free. Fails for want of memory, or as sources->work does. */
+int model_build(struct model *m, const struct session *s, const struct model_sources *sources,
+		struct err *e);
 
 /*
  * Times of one shape. `ran` = launches that ran. The rule: launches 0 to 2 are warm-up and stand apart;

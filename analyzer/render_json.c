@@ -337,11 +337,17 @@ static const char *const stall_keys[] = {"long_scoreboard",
 					 NULL};
 static const char *const pipe_keys[] = {"fma", "alu", "fp64", "xu", "lsu", "tensor", NULL};
 
-static json_t *work(const char *why)
+/* What the user says of it; the rest is not derived. */
+static json_t *work(const struct work *known, const char *why)
 {
 	json_t *o = unknown_quantities(work_keys, why),
 	       *rest = unknown_quantities(work_access_keys, why);
 
+	if (known) {
+		const struct quantity flops = work_flops(known);
+
+		put(o, "flops", quantity(&flops));
+	}
 	put(o, "executed", json_null());
 	if (json_object_update(o, rest) < 0)
 		incomplete = true;
@@ -349,10 +355,38 @@ static json_t *work(const char *why)
 	return o;
 }
 
-static json_t *roofline(const char *why)
+static json_t *problem(const struct work *w)
+{
+	json_t *o, *dims;
+
+	if (!w)
+		return json_null();
+	o = json_object();
+	dims = json_object();
+	for (int i = 0; i < w->dims_n; i++)
+		put(dims, w->dims[i].name, json_integer(w->dims[i].value));
+	put(o, "kind", text(work_kind_names[w->kind]));
+	put(o, "dims", dims);
+	put(o, "dtype", text(work_dtype_name(w->dtype)));
+	return o;
+}
+
+static json_t *roofline(const struct roofline *r, const char *why)
 {
 	struct quantity q = quantity_unknown(why);
+	char precision[ROOFLINE_NAME];
 	json_t *o = json_object();
+
+	if (r) {
+		put(o, "intensity", quantity(&r->intensity));
+		put(o, "balance", real(r->balance));
+		put(o, "precision", text(roofline_precision_name(precision, r->precision)));
+		put(o, "side", text(r->side));
+		put(o, "attained_pct", quantity(&r->attained_pct));
+		put(o, "sol_compute_pct", quantity(&r->sol_compute_pct));
+		put(o, "sol_memory_pct", quantity(&r->sol_memory_pct));
+		return o;
+	}
 
 	put(o, "intensity", quantity(&q));
 	put(o, "balance", json_null());
@@ -454,19 +488,19 @@ static json_t *sass(const struct metric_sass *s)
 	return o;
 }
 
-/* What no part of this version finds out: present, and saying so. */
-static void kernel_unknowns(json_t *o, const struct report *r)
+/* Most of it no part of this version finds out: present, and saying so. */
+static void kernel_rest(json_t *o, const struct report *r, const struct report_kernel *k)
 {
 	struct quantity q = quantity_unknown(r->no_code);
 
-	put(o, "work", work(r->no_code));
+	put(o, "work", work(k->work, r->no_code));
 	put(o, "memory", unknown_quantities(memory_keys, r->no_memory));
 	put(o, "sites", json_array());
 	put(o, "stalls", unknown_quantities(stall_keys, r->no_counters));
 	put(o, "ipc", quantity(&q));
 	put(o, "pipes", unknown_quantities(pipe_keys, r->no_code));
 	put(o, "timeline", json_null());
-	put(o, "roofline", roofline(r->no_code));
+	put(o, "roofline", roofline(k->roofline, r->no_code));
 }
 
 json_t *render_json_kernel(const struct report *r, const struct report_kernel *k)
@@ -487,16 +521,17 @@ json_t *render_json_kernel(const struct report *r, const struct report_kernel *k
 	put(o, "graph_node_launches", json_integer((json_int_t)k->graph_node_launches));
 	put(o, "share_pct", real(k->share_pct));
 	put(o, "time_us", times(&k->times));
-	put(o, "problem", json_null());
-	put(o, "effective_gflops", quantity(&no_work));
-	put(o, "effective_gbps", quantity(&no_work));
+	put(o, "problem", problem(k->work));
+	put(o, "effective_gflops",
+	    quantity(k->roofline ? &k->roofline->effective_gflops : &no_work));
+	put(o, "effective_gbps", quantity(k->roofline ? &k->roofline->effective_gbps : &no_work));
 	put(o, "resources", resources(&k->resources));
 	put(o, "occupancy", occupancy(k->occupancy_known ? &k->occupancy : NULL, r->no_counters));
 	put(o, "smem_cliff",
 	    smem_cliff(k->cliff_known ? &k->cliff : NULL, k->published_cliff_bytes));
 	put(o, "sass", sass(k->sass));
 	put(o, "no_sass", k->sass ? json_null() : text(k->no_sass));
-	kernel_unknowns(o, r);
+	kernel_rest(o, r, k);
 	put(o, "bottleneck", bottleneck(&k->verdict));
 	put(o, "advice", json_array());
 	put(o, "not_now", json_array());

@@ -258,12 +258,66 @@ static void baseline(const struct report_kernel *k, FILE *out)
 	fputs("\n", out);
 }
 
+static const char *show_gflops(char out[TEXT_NUMBER], double v)
+{
+	snprintf(out, TEXT_NUMBER, "%.4g GFLOP/s", v);
+	return out;
+}
+
+static const char *show_gbps(char out[TEXT_NUMBER], double v)
+{
+	snprintf(out, TEXT_NUMBER, "%.4g GB/s", v);
+	return out;
+}
+
+static const char *show_intensity(char out[TEXT_NUMBER], double v)
+{
+	snprintf(out, TEXT_NUMBER, "%.4g FLOP/B", v);
+	return out;
+}
+
+static const char *show_count(char out[TEXT_NUMBER], double v)
+{
+	snprintf(out, TEXT_NUMBER, "%.6g", v);
+	return out;
+}
+
+/* The work that the user knows, against the roofs. */
+static void known_work(const struct report_kernel *k, FILE *out)
+{
+	const struct roofline *r = k->roofline;
+	const struct quantity flops = work_flops(k->work), bytes = work_bytes(k->work);
+	char precision[ROOFLINE_NAME];
+
+	fprintf(out, "- work: %s", work_kind_names[k->work->kind]);
+	for (int i = 0; i < k->work->dims_n; i++)
+		fprintf(out, "%s %s %lld", i ? "," : "", k->work->dims[i].name,
+			(long long)k->work->dims[i].value);
+	if (work_dtype_name(k->work->dtype))
+		fprintf(out, ", %s", work_dtype_name(k->work->dtype));
+	fputs("\n", out);
+	quantity("FLOPs", &flops, show_count, out);
+	quantity("DRAM bytes", &bytes, show_count, out);
+	quantity("intensity", &r->intensity, show_intensity, out);
+	if (r->precision >= 0 && !isnan(r->balance))
+		fprintf(out, "- balance: %.4g FLOP/B (%s)\n", r->balance,
+			roofline_precision_name(precision, r->precision));
+	quantity("speed", &r->effective_gflops, show_gflops, out);
+	quantity("traffic", &r->effective_gbps, show_gbps, out);
+	quantity("share of the compute peak", &r->sol_compute_pct, show_pct, out);
+	quantity("share of the bandwidth", &r->sol_memory_pct, show_pct, out);
+	quantity("attained of the nearer roof", &r->attained_pct, show_pct, out);
+	fputs("\n", out);
+}
+
 /* Only where something is known beyond that the work is not. */
 static void classification(const struct report_kernel *k, FILE *out)
 {
 	if (k->verdict.reasons_n == 1 && strcmp(k->verdict.reasons[0].id, WORK_UNKNOWN) == 0)
 		return;
 	fputs("#### Roofline Classification\n\n", out);
+	if (k->roofline)
+		known_work(k, out);
 	fprintf(out, "Class **%s**%s.", k->verdict.class,
 		k->verdict.launch_bound ? ", launch-bound" : "");
 	for (int i = 0; i < k->verdict.reasons_n; i++) {
@@ -422,8 +476,8 @@ static void instructions(const struct report_kernel *k, FILE *out)
 			show_pct((char[TEXT_NUMBER]){0}, 100.0 * s->ops[i].n / s->instructions),
 			s->ops[i].stall_min, s->ops[i].stall_median);
 	if (s->ops_n > MD_OPERATIONS)
-		fprintf(out, "\n%zu more operations are in the JSON report.\n",
-			s->ops_n - MD_OPERATIONS);
+		fprintf(out, "\n%zu more %s in the JSON report.\n", s->ops_n - MD_OPERATIONS,
+			text_plural(s->ops_n - MD_OPERATIONS, "operation is", "operations are"));
 	fputs("\n", out);
 }
 
@@ -490,7 +544,7 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 	kernel_table(r, out);
 	if (n)
 		fprintf(out,
-			"## Kernels\n\nThe class of every kernel is unknown (%s"
+			"## Kernels\n\nThe class of a kernel whose work nobody states (`kbn report --work FILE`) is unknown (%s"
 			"), and Recommended Optimizations and Not now are left out: %s. Roofline Classification is there where time and geometry alone say something.\n\n",
 			WORK_UNKNOWN, r->no_code);
 	for (size_t i = 0; i < n; i++)

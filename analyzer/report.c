@@ -344,6 +344,8 @@ static void build_kernel(struct builder *b, struct report_kernel *k, const struc
 	k->cliff_known = m->cliff_known;
 	k->cliff = m->cliff;
 	k->published_cliff_bytes = hw->product ? hw->product->published_cliff_bytes : -1;
+	k->work = m->work_known ? &m->work : NULL;
+	k->roofline = m->work_known ? &m->roofline : NULL;
 	k->sass = m->code.sass;
 	k->no_sass = k->code.why_missing ? k->code.why_missing
 		     : m->code.no_sass   ? m->code.no_sass

@@ -15,6 +15,8 @@
 #include "err.h"
 #include "metrics.h"
 #include "occupancy.h"
+#include "roofline.h"
+#include "work.h"
 
 struct arena;
 struct model;
@@ -91,7 +93,9 @@ struct report_kernel {
 	bool occupancy_known, cliff_known;
 	struct occupancy occupancy;
 	struct smem_cliff cliff;
-	int published_cliff_bytes;      /* -1 = none */
+	int published_cliff_bytes; /* -1 = none */
+	const struct work *work;   /* NULL = nothing is known of it; then `roofline` is NULL too */
+	const struct roofline *roofline;
 	const struct metric_sass *sass; /* NULL = not known */
 	const char *no_sass;            /* why */
 	struct metric_class verdict;

@@ -74,7 +74,7 @@
 	"code:{hash:str?,arch:str?,origin:\"library|module|linker|jit|file|none\",file:str?,debug_build:bool?,"                           \
 	"why_missing:str?},launch:{grid:[int],block:[int],cluster:[int],dyn_smem_bytes:int,cooperative:bool,"                             \
 	"pdl:bool},launches:int,graph_node_launches:int,time_us:" TIMES                                                                   \
-	",problem:{kind:str,dims:{*:num}}?,"                                                                                              \
+	",problem:{kind:str,dims:{*:num},dtype:str?^}?,"                                                                                  \
 	"effective_gflops:Q,effective_gbps:Q,resources:{registers:int?,registers_allocated:int?,static_smem_bytes:int?,local_bytes:int?," \
 	"spill_instructions:int?,uses_syscalls:bool?},occupancy:" OCCUPANCY                                                               \
 	",smem_cliff:" SMEM_CLIFF ",sass:" SASS ",no_sass:str?^,work:" WORK ","                                                           \

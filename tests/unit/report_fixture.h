@@ -129,7 +129,11 @@ static inline void fixture_report_open_dir(struct fixture_report *f, const char 
 		fail_msg("%s", e.text);
 	f->facts = code_facts_new(&f->session, true, 0, "no time");
 	assert_non_null(f->facts);
-	assert_int_equal(model_build(&f->model, &f->session, NULL, code_facts_of, f->facts, &e), 0);
+	assert_int_equal(
+		model_build(&f->model, &f->session,
+			    &(struct model_sources){.code = code_facts_of, .code_ctx = f->facts},
+			    &e),
+		0);
 	fixture_report_build(f, NULL);
 }
 

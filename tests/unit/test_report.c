@@ -175,7 +175,7 @@ static void totals(void **state)
 	assert_float_equal(f.report.timing.self_overhead_pct, 0.05, 1e-6);
 	/* the host time is the sum over threads, so it is a share of the time of all of them */
 	f.session.runs[0].threads = 4;
-	assert_int_equal(model_build(&f.model, &f.session, NULL, NULL, NULL, NULL), 0);
+	assert_int_equal(model_build(&f.model, &f.session, NULL, NULL), 0);
 	assert_float_equal(f.model.timing.self_overhead_pct, 0.0125, 1e-6);
 	fixture_report_close(&f);
 }
