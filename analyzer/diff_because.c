@@ -51,7 +51,7 @@ static void add_bytes(struct words *w, const char *what, int64_t base, int64_t n
 {
 	char one[TEXT_NUMBER], other[TEXT_NUMBER];
 
-	if (base < 0 || new < 0 || base == new)
+	if (base < 0 || new < 0)
 		return;
 	text_bytes(one, base);
 	text_bytes(other, new);

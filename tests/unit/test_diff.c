@@ -381,6 +381,21 @@ static void test_twice_the_steps(void **state)
 	assert_float_equal(d.run_change_pct.value, 100.0 / 3, 1e-9);
 	assert_int_equal(d.verdict, DIFF_REGRESSED);
 	assert_int_equal(d.why_not_n, 0);
+	/* nor do two thirds of the time speak for all */
+	b->kernels[1].launches = 200;
+	d = compare(a, b);
+	assert_float_equal(d.run_change_pct.value, 200.0 / 3, 1e-4);
+	assert_int_equal(d.why_not_n, 0);
+	/* one among many does not keep the rest from being the same work */
+	free(a);
+	free(b);
+	a = make(20);
+	b = make(20);
+	for (size_t i = 1; i < 20; i++)
+		b->kernels[i].launches = 200;
+	d = compare(a, b);
+	WHY_NOT(&d, "2 times as many");
+	assert_float_equal(d.run_change_pct.value, -2.5, 1e-6);
 	free(a);
 	free(b);
 }
@@ -468,6 +483,8 @@ static void test_same_name_other_code(void **state)
 	b->kernels[1].registers = 64;
 	b->kernels[1].occupancy_pct = 50;
 	b->kernels[1].local_bytes = 16;
+	a->kernels[1].static_smem_bytes = 100000;
+	b->kernels[1].static_smem_bytes = 100001;
 	b->kernels[1].median_us = b->kernels[1].p90_us = 14;
 	d = compare(a, b);
 	r = row_of(&d, "kernel_1");
@@ -478,7 +495,8 @@ static void test_same_name_other_code(void **state)
 	BECAUSE(r, "registers 32 \xe2\x86\x92 64");
 	BECAUSE(r, "occupancy 100% \xe2\x86\x92 50%");
 	BECAUSE(r, "local memory 0 B \xe2\x86\x92 16 B");
-	assert_int_equal(r->because_n, 4);
+	BECAUSE(r, "static shared memory 100000 B \xe2\x86\x92 100001 B");
+	assert_int_equal(r->because_n, 5);
 	free(a);
 	free(b);
 }
