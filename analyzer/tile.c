@@ -1,4 +1,7 @@
-/* tile.c - see tile.h. One pass over the instructions of each loop, then the ratios. */
+/*
+ * tile.c - see tile.h. One pass over the instructions gives what each loop executes itself; then loops,
+ * inner ones first, are added to the loops around them as far as their trips are known.
+ */
 #include "tile.h"
 
 #include <math.h>
@@ -6,200 +9,121 @@
 #include <string.h>
 
 #include "arena.h"
+#include "sass_modifier.h"
 #include "sass_work.h"
+#include "tile_trips.h"
 
-#define WARP             32u
-#define OPERATIONS_UNIT  4096.0 /* of an HMMA.16816 */
-#define BYTES_UNIT       512.0  /* of 16 by each lane */
-#define HIGH             20.0
-#define LOW              5.0
-#define WARPS_OF_A_GROUP 4u
+#define LANES          32u
+#define WARPGROUP      4u
+#define DEPTH_MOST     16u /* from here on depth has no more weight: 8^16 x operations stay exact enough */
+#define TRIPS_WORK_MOST (UINT64_C(1) << 28) /* loops x instructions: no trips of code made to be slow */
 
-/* What the instructions of a loop add up to. */
-struct sum {
-	struct metric_loop *loop;
-	uint32_t products, multiply_adds, undecoded;
-	double operations; /* of the products, per warp; NaN = not known */
-	double bytes;      /* per warp; NaN = not known */
-	bool has_generic;  /* loads of a memory that is not known */
-	const char *product_op, *multiply_add_op;
+enum kind { PRODUCTS, FMAS, KINDS };
+
+/* The operation with most FLOPs of a kind. */
+struct best {
+	const char *op;
+	uint64_t flops, ops;
 };
 
-static bool is_multiply_add(const char *op)
-{
-	static const char *const ops[] = {
-#define MULTIPLY_ADD(op) #op,
+/* What one iteration executes. Numbers alone, so that they can be added and multiplied in one place. */
+enum number {
+	OPS,
+	GUARDED_OPS = OPS + KINDS,
+	FLOPS = GUARDED_OPS + KINDS,
+	SHAPELESS = FLOPS + KINDS, /* products of unknown FLOPs */
+	LOADS,
+	GUARDED_LOADS,
+	BYTES,
+	UNSIZED,
+	COPIES,
+	OTHER_LOADS,
+	BARRIERS,
+	MBARRIER_WAITS,
+	CALLS,
+	FAR_CALLS,
+	UNDECODED,
+	NUMBERS,
+};
+
+struct work {
+	uint64_t n[NUMBERS];
+	struct best best[KINDS];
+};
+
+struct nest {
+	struct work own, total; /* total: with the loops within */
+	uint64_t trips;
+	uint32_t latch, parent; /* the nearest loop around it that is not for lanes */
+	bool holds_work;        /* a loop within computes, loads, or is not decoded */
+	bool holds_tile;        /* a loop within does both by itself */
+	bool is_open;           /* of a loop within that does either the trips are not known */
+};
+
+static const struct {
+	const char *op;
+	unsigned flops;
+} fmas[] = {
+#define COMPUTE(op, flops) {#op, flops},
 #include "tables/compute.def"
-#undef MULTIPLY_ADD
-	};
-	const size_t n = strcspn(op, ".");
+#undef COMPUTE
+};
 
-	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
-		if (strlen(ops[i]) == n && !strncmp(ops[i], op, n))
-			return true;
-	return false;
+/* ------------------------------------------------------------------------------------- numbers */
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* HFMA2 R4, -RZ, RZ, 0, 1.5: compilers move constants so. */
-static bool is_move(const struct sass_insn *insn)
+static uint64_t times(uint64_t a, uint64_t b)
 {
-	for (unsigned i = 0; i < insn->operands_n; i++) {
-		const struct sass_operand *o = &insn->operands[i];
-
-		if ((o->index == 1 || o->index == 2) && o->kind == SASS_REG && o->reg == SASS_RZ)
-			return true;
-	}
-	return false;
+	return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-static void add_product(struct sum *s, const char *op, const struct sass_mma *p)
+/* Of one operation several instructions may be there: FLOPs of the first that is seen decide ties. */
+static void add_best(struct best *to, const struct best *from, uint64_t trips)
 {
-	const double warps = p->who == SASS_WARPGROUP ? WARPS_OF_A_GROUP : 1;
+	const struct best b = {from->op, times(from->flops, trips), times(from->ops, trips)};
 
-	s->products++;
-	s->product_op = op;
-	s->operations += p->operations ? p->operations / warps : (double)NAN;
-}
-
-static void add_load(struct sum *s, const struct sass_access *a)
-{
-	if (a->act != SASS_LOAD && a->act != SASS_COPY)
+	if (!b.op)
 		return;
-	s->has_generic |= a->from == SASS_GENERIC;
-	if (a->from != SASS_GLOBAL)
-		return;
-	s->loop->load_ops++;
-	s->loop->async_copies += a->is_async;
-	s->bytes += a->bytes ? (double)a->bytes * (a->is_uniform ? 1 : WARP) : (double)NAN;
-}
-
-static void add(struct sum *s, int sm, const struct sass_insn *insn)
-{
-	struct sass_modifiers m;
-	struct sass_access a;
-	struct sass_mma p;
-
-	if (!insn->is_decoded) {
-		s->undecoded++;
-		return;
-	}
-	sass_modifiers(sm, insn, &m);
-	if (sass_mma(insn, &m, &p)) {
-		add_product(s, sass_op(insn), &p);
-	} else if (is_multiply_add(sass_op(insn))) {
-		if (is_move(insn))
-			return;
-		s->multiply_adds++;
-		s->multiply_add_op = sass_op(insn);
-	} else if (!strcmp(sass_op(insn), "BAR") && sass_has_modifier(&m, SASS_M_SYNC)) {
-		s->loop->barriers++;
-	} else if (sass_access(insn, &m, &a)) {
-		add_load(s, &a);
+	if (to->op && !strcmp(to->op, b.op)) {
+		to->flops = add(to->flops, b.flops);
+		to->ops = add(to->ops, b.ops);
+	} else if (!to->op || b.flops > to->flops || (b.flops == to->flops && b.ops > to->ops)) {
+		*to = b;
 	}
 }
 
-/* The loop that an instruction counts for: the innermost around it that is not the compiler's for lanes. */
-static uint32_t loop_of(const struct cfg *g, uint32_t block)
+/* A loop within, so many times; where it is guarded, all it holds is. */
+static void add_work(struct work *to, const struct work *from, uint64_t trips, bool is_guarded)
 {
-	uint32_t l = g->blocks[block].loop;
-
-	while (l != CFG_NONE && g->loops[l].is_for_lanes)
-		l = g->loops[l].parent;
-	return l;
-}
-
-static const char *why_unknown(const struct sum *s)
-{
-	if (s->undecoded)
-		return "instructions of the loop are not decoded";
-	if (s->has_generic)
-		return "a load of the loop may be of global memory or another (LD)";
-	if (!s->loop->load_ops)
-		return "the loop loads nothing from global memory";
-	if (isnan(s->bytes))
-		return "how much a bulk or tensor copy of the loop moves is in a register";
-	if (isnan(s->operations))
-		return "the shape of a matrix product of the loop is in a register";
-	return NULL;
-}
-
-static void judge(struct metric_loop *l)
-{
-	static const char *const classes[] = {"low", "medium", "high"};
-	static const char *const copies[] = {"beneficial", "neutral", "detrimental"};
-	const unsigned i = l->ratio > HIGH ? 2 : l->ratio >= LOW ? 1 : 0;
-
-	l->class = classes[i];
-	l->async_copy = l->async_copies ? "in use" : copies[i];
-}
-
-static void finish(struct sum *s)
-{
-	struct metric_loop *l = s->loop;
-	const double computing = s->products ? s->operations / OPERATIONS_UNIT : s->multiply_adds;
-
-	l->compute_ops = s->products ? s->products : s->multiply_adds;
-	l->compute_op = s->products ? s->product_op : s->multiply_add_op;
-	l->load_bytes_per_warp = isnan(s->bytes) ? -1 : (int64_t)s->bytes;
-	l->ratio = l->ratio_raw = NAN;
-	l->why = why_unknown(s);
-	if (!s->undecoded && !s->has_generic && l->load_ops)
-		l->ratio_raw = (double)l->compute_ops / l->load_ops;
-	if (!l->why) {
-		l->ratio = computing / (s->bytes / BYTES_UNIT);
-		judge(l);
+	for (int i = 0; i < NUMBERS; i++)
+		to->n[i] = add(to->n[i], times(from->n[i], trips));
+	for (int k = 0; k < KINDS; k++) {
+		add_best(&to->best[k], &from->best[k], trips);
+		if (is_guarded)
+			to->n[GUARDED_OPS + k] = add(
+				to->n[GUARDED_OPS + k],
+				times(from->n[OPS + k] - from->n[GUARDED_OPS + k], trips));
 	}
+	if (is_guarded)
+		to->n[GUARDED_LOADS] = add(to->n[GUARDED_LOADS],
+					   times(from->n[LOADS] - from->n[GUARDED_LOADS], trips));
 }
 
-static int by_offset(const void *a, const void *b)
+static bool computes(const struct work *w)
 {
-	const struct metric_loop *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->depth < y->depth ? -1 : x->depth > y->depth;
+	return w->n[OPS + PRODUCTS] || w->n[OPS + FMAS];
 }
 
-static uint32_t depth_of(const struct cfg *g, uint32_t l)
+static bool loads(const struct work *w)
 {
-	uint32_t depth = 0;
-
-	for (; l != CFG_NONE; l = g->loops[l].parent)
-		depth += !g->loops[l].is_for_lanes;
-	return depth;
+	return w->n[LOADS] || w->n[OTHER_LOADS];
 }
 
-const struct metric_loop *tile_loops(const struct cfg *g, struct arena *arena, size_t *n)
+static bool is_unsure(const struct work *w)
 {
-	struct metric_loop *loops = arena_array(arena, g->loops_n, sizeof(*loops));
-	struct sum *sums = calloc(g->loops_n ? g->loops_n : 1, sizeof(*sums));
-
-	*n = 0;
-	if (!loops || !sums) {
-		free(sums);
-		return NULL;
-	}
-	for (uint32_t l = 0; l < g->loops_n; l++) {
-		const struct cfg_loop *c = &g->loops[l];
-
-		if (c->is_for_lanes)
-			continue;
-		sums[l].loop = &loops[(*n)++];
-		*sums[l].loop = (struct metric_loop){.start = (uint64_t)c->first * SASS_BYTES,
-						     .end = ((uint64_t)c->last + 1) * SASS_BYTES,
-						     .depth = depth_of(g, l),
-						     .is_innermost = c->is_innermost};
-	}
-	for (uint32_t i = 0; i < g->insns_n; i++) {
-		const uint32_t l = loop_of(g, g->block_of[i]);
-
-		if (l != CFG_NONE)
-			add(&sums[l], g->sm, &g->insns[i]);
-	}
-	for (uint32_t l = 0; l < g->loops_n; l++)
-		if (sums[l].loop)
-			finish(&sums[l]);
-	free(sums);
-	qsort(loops, *n, sizeof(*loops), by_offset);
-	return loops;
+	return w->n[UNDECODED] || w->n[FAR_CALLS];
 }

@@ -1,0 +1,397 @@
+/*
+ * tile_trips.c - see tile_trips.h. Every step asks dataflow_defs() for all definitions that may arrive;
+ * what is not of the expected form, or has more of them, ends the proof. The iterations are then counted
+ * one by one, so that the wrap of 32 bits and every comparison are what the machine does.
+ */
+#include "tile_trips.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "dataflow.h"
+#include "sass_modifier.h"
+
+#define COPIES 4 /* moves between a constant and its use */
+
+struct proof {
+	const struct cfg *g;
+	struct arena *arena;
+	uint32_t loop, latch;
+	uint32_t exit;    /* block with the only way out */
+	uint32_t compare; /* instruction that decides */
+	bool stays_if_true, is_unsigned;
+	enum sass_modifier relation;
+	bool counter_first; /* else: constant, relation, counter */
+	uint32_t bound, first, step;
+	bool is_early; /* compared before the step of its iteration */
+};
+
+static bool op_is(const struct sass_insn *insn, const char *op)
+{
+	return !strcmp(sass_op(insn), op);
+}
+
+static bool is_plain(const struct sass_insn *insn)
+{
+	return insn->is_decoded && insn->guard == SASS_PT && !insn->guard_not;
+}
+
+/* Zero registers, immediates. */
+static bool literal(const struct sass_operand *o, uint32_t *value)
+{
+	if (o->flags & ~SASS_REUSE)
+		return false;
+	*value = o->kind == SASS_IMMEDIATE ? (uint32_t)o->value : 0;
+	return o->kind == SASS_IMMEDIATE ||
+	       ((o->kind == SASS_REG || o->kind == SASS_UREG) && o->reg == SASS_RZ);
+}
+
+static bool is_register(const struct sass_operand *o)
+{
+	return (o->kind == SASS_REG || o->kind == SASS_UREG) && o->reg < SASS_RZ && o->regs == 1 &&
+	       !(o->flags & ~(SASS_REUSE | SASS_DEST));
+}
+
+static bool same_register(const struct sass_operand *a, const struct sass_operand *b)
+{
+	return a->kind == b->kind && a->reg == b->reg;
+}
+
+static struct regset set_of(const struct sass_operand *o)
+{
+	struct regset s = {0};
+
+	switch (o->kind) {
+	case SASS_REG: s.r[o->reg / 64] = UINT64_C(1) << o->reg % 64; break;
+	case SASS_UREG: s.ur[o->reg / 64] = UINT64_C(1) << o->reg % 64; break;
+	case SASS_PRED: s.p = (uint8_t)(1u << o->reg); break;
+	default: s.up = (uint8_t)(1u << o->reg); break;
+	}
+	return s;
+}
+
+static unsigned defs_of(const struct proof *p, uint32_t at, const struct sass_operand *o,
+			uint32_t out[DATAFLOW_DEFS])
+{
+	const struct regset s = set_of(o);
+
+	return dataflow_defs(p->g, p->arena, at, &s, out);
+}
+
+/* ------------------------------------------------------------------------------------- constants */
+
+/* HFMA2 R, -RZ, RZ, high, low: how the compiler moves a number through another pipe. */
+static bool half_move(const struct sass_insn *insn, uint32_t *value)
+{
+	const struct sass_operand *o = insn->operands;
+
+	if (insn->operands_n != 4 || o[1].kind != SASS_REG || o[1].reg != SASS_RZ ||
+	    o[2].kind != SASS_REG || o[2].reg != SASS_RZ || o[3].kind != SASS_F16 || o[3].regs != 2)
+		return false;
+	*value = (uint32_t)o[3].value;
+	/* -0 * 0 + x is x, but for NaN and -0 */
+	for (int i = 0; i < 32; i += 16)
+		if ((*value >> i & 0x7c00) == 0x7c00 || (*value >> i & 0xffff) == 0x8000)
+			return false;
+	return true;
+}
+
+static bool constant(const struct proof *p, uint32_t at, const struct sass_operand *o, int copies,
+		     uint32_t *value);
+
+/* What instruction d puts into the register of `o`. */
+static bool constant_of(const struct proof *p, uint32_t d, const struct sass_operand *o, int copies,
+			uint32_t *value)
+{
+	const struct sass_insn *insn = &p->g->insns[d];
+	const struct sass_operand *x = insn->operands;
+	struct sass_modifiers m;
+	uint32_t a, b;
+
+	if (!is_plain(insn) || !insn->operands_n || !(x[0].flags & SASS_DEST) ||
+	    x[0].kind != o->kind)
+		return false;
+	sass_modifiers(p->g->sm, insn, &m);
+	if (op_is(insn, "CS2R") && insn->operands_n == 2) {
+		*value = 0;
+		return x[1].kind == SASS_SPECIAL && x[1].value == SASS_RZ;
+	}
+	if (!same_register(&x[0], o) || x[0].regs != 1)
+		return false;
+	if (op_is(insn, "HFMA2"))
+		return half_move(insn, value);
+	if ((op_is(insn, "MOV") || op_is(insn, "UMOV")) && insn->operands_n >= 2 && m.n == 0)
+		return (insn->operands_n == 2 ||
+			(insn->operands_n == 3 && x[2].kind == SASS_IMMEDIATE &&
+			 x[2].value == 0xf)) &&
+		       constant(p, d, &x[1], copies - 1, value);
+	if (op_is(insn, "IMAD") && insn->operands_n >= 4 && sass_has_modifier(&m, SASS_M_MOV))
+		return literal(&x[1], &a) && a == 0 && literal(&x[2], &b) && b == 0 &&
+		       constant(p, d, &x[3], copies - 1, value);
+	return false;
+}
+
+/* What an operand of instruction `at` is whenever it is read. */
+static bool constant(const struct proof *p, uint32_t at, const struct sass_operand *o, int copies,
+		     uint32_t *value)
+{
+	uint32_t defs[DATAFLOW_DEFS];
+
+	if (literal(o, value))
+		return true;
+	return copies > 0 && is_register(o) && defs_of(p, at, o, defs) == 1 &&
+	       defs[0] != CFG_NONE && constant_of(p, defs[0], o, copies, value);
+}
+
+/* ------------------------------------------------------------------------------------- the way out */
+
+static bool is_inside(const struct proof *p, uint32_t block)
+{
+	return cfg_in_loop(p->g, block, p->loop);
+}
+
+/* Done once in every iteration. */
+static bool is_steady(const struct proof *p, uint32_t insn)
+{
+	const uint32_t block = p->g->block_of[insn];
+
+	return p->g->blocks[block].loop == p->loop && cfg_dominates(p->g, block, p->latch);
+}
+
+static bool leaves(const struct proof *p, uint32_t block)
+{
+	const struct cfg_block *b = &p->g->blocks[block];
+	const enum cfg_flow flow = cfg_flow(&p->g->insns[b->end - 1]);
+
+	for (uint32_t k = 0; k < b->successors_n; k++)
+		if (!is_inside(p, p->g->edges[b->successors + k]))
+			return true;
+	return flow != CFG_NEXT && flow != CFG_BRANCH;
+}
+
+/* One block leaves, by a branch, and in every iteration it is asked. */
+static bool find_exit(struct proof *p)
+{
+	const struct cfg_block *b;
+
+	p->exit = CFG_NONE;
+	for (uint32_t i = 0; i < p->g->blocks_n; i++) {
+		if (!is_inside(p, i) || !leaves(p, i))
+			continue;
+		if (p->exit != CFG_NONE)
+			return false;
+		p->exit = i;
+	}
+	if (p->exit == CFG_NONE)
+		return false;
+	b = &p->g->blocks[p->exit];
+	if (!is_steady(p, b->end - 1) || b->successors_n != 2 ||
+	    cfg_flow(&p->g->insns[b->end - 1]) != CFG_BRANCH)
+		return false;
+	p->stays_if_true = is_inside(p, p->g->edges[b->successors]);
+	return p->stays_if_true != is_inside(p, p->g->edges[b->successors + 1]);
+}
+
+/* The predicate by which a branch is taken: its guard or the one among its operands. */
+static bool find_predicate(struct proof *p, struct sass_operand *out)
+{
+	const struct sass_insn *insn = &p->g->insns[p->g->blocks[p->exit].end - 1];
+	unsigned n = 0;
+
+	if (!insn->is_decoded || !op_is(insn, "BRA"))
+		return false;
+	if (insn->guard != SASS_PT) {
+		*out = (struct sass_operand){.kind = insn->guard_uniform ? SASS_UPRED : SASS_PRED,
+					     .reg = insn->guard,
+					     .flags = insn->guard_not ? SASS_NOT : 0};
+		n++;
+	} else if (insn->guard_not) {
+		return false;
+	}
+	for (unsigned i = 0; i < insn->operands_n; i++) {
+		const struct sass_operand *o = &insn->operands[i];
+
+		if (o->kind == SASS_TARGET)
+			continue;
+		if (o->kind != SASS_PRED && o->kind != SASS_UPRED)
+			return false;
+		if (o->reg == SASS_PT && !(o->flags & SASS_NOT))
+			continue;
+		*out = *o;
+		n++;
+	}
+	if (n != 1 || out->reg >= SASS_PT)
+		return false;
+	if (out->flags & SASS_NOT)
+		p->stays_if_true = !p->stays_if_true;
+	return true;
+}
+
+/* ------------------------------------------------------------------------------------- the counter */
+
+/* The relation of ISETP.NE.U32.AND P0, PT, R4, 0x10, PT, and nothing besides. */
+static bool read_relation(struct proof *p)
+{
+	struct sass_modifiers m;
+
+	sass_modifiers(p->g->sm, &p->g->insns[p->compare], &m);
+	p->relation = SASS_M_NONE;
+	for (unsigned i = 0; i < m.n; i++)
+		switch (m.at[i].word) {
+		case SASS_M_EQ:
+		case SASS_M_NE:
+		case SASS_M_LT:
+		case SASS_M_LE:
+		case SASS_M_GT:
+		case SASS_M_GE: p->relation = (enum sass_modifier)m.at[i].word; break;
+		case SASS_M_U32: p->is_unsigned = true; break;
+		case SASS_M_AND: break;
+		default: return false;
+		}
+	return p->relation != SASS_M_NONE && sass_has_modifier(&m, SASS_M_AND);
+}
+
+/* The comparison that writes the predicate; *counter is the operand of it that is no constant. */
+static bool find_compare(struct proof *p, const struct sass_operand *predicate,
+			 const struct sass_operand **counter)
+{
+	const uint32_t branch = p->g->blocks[p->exit].end - 1;
+	uint32_t defs[DATAFLOW_DEFS];
+	const struct sass_insn *insn;
+	const struct sass_operand *o;
+
+	if (defs_of(p, branch, predicate, defs) != 1 || defs[0] == CFG_NONE)
+		return false;
+	p->compare = defs[0];
+	insn = &p->g->insns[p->compare];
+	o = insn->operands;
+	if (!is_plain(insn) || !is_steady(p, p->compare) || insn->operands_n != 5 ||
+	    !(op_is(insn, "ISETP") || op_is(insn, "UISETP")) || !read_relation(p))
+		return false;
+	if (!same_register(&o[0], predicate) || o[1].reg != SASS_PT || o[4].reg != SASS_PT ||
+	    (o[4].kind != SASS_PRED && o[4].kind != SASS_UPRED) || o[4].flags & SASS_NOT)
+		return false;
+	p->counter_first = constant(p, p->compare, &o[3], COPIES, &p->bound);
+	if (!p->counter_first && !constant(p, p->compare, &o[2], COPIES, &p->bound))
+		return false;
+	*counter = p->counter_first ? &o[2] : &o[3];
+	return is_register(*counter);
+}
+
+/* R4 = R4 + immediate, of an addition without carry. */
+static bool read_step(struct proof *p, uint32_t at, const struct sass_operand *counter)
+{
+	static const char *const ops[] = {"IADD3", "UIADD3", "VIADD", "IADD", "UIADD", NULL};
+	const struct sass_insn *insn = &p->g->insns[at];
+	struct sass_modifiers m;
+	unsigned k = 0, seen = 0;
+
+	while (ops[k] && !op_is(insn, ops[k]))
+		k++;
+	sass_modifiers(p->g->sm, insn, &m);
+	if (!ops[k] || !is_plain(insn) || !is_steady(p, at) || m.n || !insn->operands_n ||
+	    !is_register(&insn->operands[0]) || !same_register(&insn->operands[0], counter))
+		return false;
+	for (unsigned i = 1; i < insn->operands_n; i++) {
+		const struct sass_operand *o = &insn->operands[i];
+		uint32_t value;
+
+		if (o->kind == SASS_PRED || o->kind == SASS_UPRED) {
+			if (!(o->flags & SASS_DEST) && o->reg != SASS_PT)
+				return false;
+		} else if (literal(o, &value)) {
+			p->step += value;
+		} else if (is_register(o) && !(o->flags & SASS_DEST) && same_register(o, counter)) {
+			seen++;
+		} else {
+			return false;
+		}
+	}
+	return seen == 1;
+}
+
+/*
+ * Of the definitions that arrive in front of `at`: the one within the loop, and whether it is alone; the
+ * one before the loop goes to *before, which stays as it was when there is none.
+ */
+static bool split_defs(const struct proof *p, uint32_t at, const struct sass_operand *counter,
+		       uint32_t *within, uint32_t *before)
+{
+	uint32_t defs[DATAFLOW_DEFS];
+	const unsigned n = defs_of(p, at, counter, defs);
+
+	*within = CFG_NONE;
+	if (n < 1 || n > 2)
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t *to = before;
+
+		if (defs[i] == CFG_NONE)
+			return false;
+		if (is_inside(p, p->g->block_of[defs[i]])) {
+			if (*within != CFG_NONE)
+				return false;
+			to = within;
+		}
+		*to = defs[i];
+	}
+	return *within != CFG_NONE;
+}
+
+static bool find_counter(struct proof *p, const struct sass_operand *counter)
+{
+	uint32_t step, again, before = CFG_NONE, early = CFG_NONE;
+
+	if (!split_defs(p, p->compare, counter, &step, &early) || !read_step(p, step, counter))
+		return false;
+	p->is_early = early != CFG_NONE;
+	if (!split_defs(p, step, counter, &again, &before) || again != step || before == CFG_NONE ||
+	    (p->is_early && early != before))
+		return false;
+	return constant_of(p, before, counter, COPIES, &p->first);
+}
+
+/* ------------------------------------------------------------------------------------- the count */
+
+static bool compares(const struct proof *p, uint32_t counter)
+{
+	const uint32_t flip = p->is_unsigned ? 0 : UINT32_C(1) << 31;
+	const uint32_t a = (p->counter_first ? counter : p->bound) ^ flip;
+	const uint32_t b = (p->counter_first ? p->bound : counter) ^ flip;
+
+	switch (p->relation) {
+	case SASS_M_EQ: return a == b;
+	case SASS_M_NE: return a != b;
+	case SASS_M_LT: return a < b;
+	case SASS_M_LE: return a <= b;
+	case SASS_M_GT: return a > b;
+	default: return a >= b;
+	}
+}
+
+static uint64_t count(const struct proof *p)
+{
+	uint32_t counter = p->first;
+
+	for (uint64_t n = 1; n <= TILE_TRIPS_MOST; n++) {
+		const uint32_t next = counter + p->step;
+
+		if (compares(p, p->is_early ? counter : next) != p->stays_if_true)
+			return n;
+		counter = next;
+	}
+	return 0;
+}
+
+uint64_t tile_trips(const struct cfg *g, struct arena *arena, uint32_t l, uint32_t latch)
+{
+	struct proof p = {.g = g, .arena = arena, .loop = l, .latch = latch};
+	const struct sass_operand *counter;
+	struct sass_operand predicate;
+
+	if (latch == CFG_NONE || !g->is_complete || g->is_irreducible || !find_exit(&p) ||
+	    !find_predicate(&p, &predicate) || !find_compare(&p, &predicate, &counter) ||
+	    !find_counter(&p, counter))
+		return 0;
+	return count(&p);
+}

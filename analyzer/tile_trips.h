@@ -1,0 +1,23 @@
+/*
+ * tile_trips.h - how often a loop runs, where the code proves it: a counter that begins with an immediate,
+ * grows by an immediate in every iteration and is compared with an immediate at the only way out.
+ */
+#ifndef KBN_TILE_TRIPS_H
+#define KBN_TILE_TRIPS_H
+
+#include <stdint.h>
+
+#include "cfg.h"
+
+struct arena;
+
+/* More iterations than that are not counted: such a loop is no part of a tile. */
+#define TILE_TRIPS_MOST 65536u
+
+/*
+ * Iterations of loop l of *g whenever it is entered, 0 = not known. `latch`: the nearest block that
+ * dominates every block that jumps back to its header. The arena is used for work, and grows.
+ */
+uint64_t tile_trips(const struct cfg *g, struct arena *arena, uint32_t l, uint32_t latch);
+
+#endif
