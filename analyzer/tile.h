@@ -37,14 +37,14 @@ enum tile_async {
 /* Why the ratio of a loop is not known. */
 enum tile_reason {
 	TILE_KNOWN,
-	TILE_UNDECODED,   /* an instruction in it is not decoded */
-	TILE_CALL,        /* it calls code that is not in this function */
+	TILE_UNDECODED, /* an instruction in it is not decoded */
+	TILE_CALL,      /* it calls code that is not in this function */
 	TILE_OTHER_LOADS, /* generic, texture or surface: perhaps from global memory, of unknown size */
-	TILE_NO_LOADS,    /* it loads nothing from global memory */
-	TILE_OUTER,       /* the loops within it are tiles of their own */
-	TILE_TRIPS,       /* what it loads is used in a loop within that runs nobody knows how often */
-	TILE_SIZE,        /* the size of a copy is not in the instruction; ratio_raw is known */
-	TILE_SHAPE,       /* the shape of a matrix product is in a register; ratio_raw is known */
+	TILE_NO_LOADS, /* it loads nothing from global memory */
+	TILE_OUTER,    /* the loops within it are tiles of their own */
+	TILE_TRIPS,    /* what it loads is used in a loop within that runs nobody knows how often */
+	TILE_SIZE,     /* the size of a copy is not in the instruction; ratio_raw is known */
+	TILE_SHAPE,    /* the shape of a matrix product is in a register; ratio_raw is known */
 	TILE_REASONS,
 };
 
@@ -59,12 +59,14 @@ struct tile {
 	uint32_t start, end; /* byte offsets: the lowest instruction, the highest that jumps back */
 	uint32_t depth;      /* 1 = outermost */
 	bool is_innermost;   /* no loop within, but for those of lanes */
-	bool is_joined;      /* with all loops within: it loads, they use it, and their trips are known */
-	uint32_t joined_to;  /* tile that counts this loop as its own, TILE_NONE = none */
-	uint64_t trips;      /* iterations whenever it is entered; 0 = not known */
+	bool is_joined; /* with all loops within: it loads, they use it, and their trips are known */
+	bool is_whole;  /* joined, or no loop within computes, loads or may do so */
+	uint32_t joined_to; /* tile that counts this loop as its own, TILE_NONE = none */
+	uint64_t trips;     /* iterations whenever it is entered; 0 = not known */
 
 	/* Matrix products, or FFMA and its like: the kind with more FLOPs. The other kind is other_ops. */
 	uint64_t compute_ops, other_ops, guarded_ops;
+	bool is_matrix;         /* compute_ops are matrix products */
 	const char *compute_op; /* "HMMA", the one with most FLOPs; NULL = none */
 	uint64_t flops;         /* of a warp, of compute_ops; 0 = none, or not known */
 
@@ -74,7 +76,7 @@ struct tile {
 	uint64_t async_copies;  /* of load_ops */
 	uint64_t other_loads;   /* generic, texture, surface: in no other count */
 
-	uint64_t barriers;      /* that wait for the block's warps: BAR.SYNC, BAR.RED */
+	uint64_t barriers;       /* that wait for the block's warps: BAR.SYNC, BAR.RED */
 	uint64_t mbarrier_waits; /* tests of a barrier in shared memory */
 	uint64_t calls, undecoded;
 
