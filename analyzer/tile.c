@@ -119,7 +119,7 @@ static void count_compute(struct work *w, const struct sass_insn *insn,
 	uint64_t flops;
 	unsigned op = 0;
 
-	while (op < COMPUTE_OPS && strcmp(sass_op(insn), compute_ops[op].name))
+	while (op < COMPUTE_OPS && !tile_is_op(insn, compute_ops[op].name))
 		op++;
 	if (op == COMPUTE_OPS || (op < FMAS && is_move(insn)))
 		return;
@@ -157,6 +157,16 @@ static void count_access(struct work *w, const struct sass_insn *insn,
 	w->n[BYTES] += (uint64_t)x.bytes * (x.is_uniform ? 1 : LANES);
 }
 
+/* Within the function a call may also be a jump: then it leads to no entry. */
+static void count_call(struct work *w, const struct cfg *g, const struct sass_insn *insn)
+{
+	const int64_t to = cfg_target(insn);
+	const bool is_far = to < 0 || to / SASS_BYTES >= g->insns_n;
+
+	w->n[FAR_CALLS] += is_far;
+	w->n[CALLS] += is_far || g->blocks[g->block_of[to / SASS_BYTES]].is_entry;
+}
+
 static void count_insn(struct work *w, const struct cfg *g, uint32_t i, bool is_guarded)
 {
 	const struct sass_insn *insn = &g->insns[i];
@@ -172,15 +182,11 @@ static void count_insn(struct work *w, const struct cfg *g, uint32_t i, bool is_
 	is_guarded |= insn->guard != SASS_PT;
 	count_compute(w, insn, &m, is_guarded);
 	count_access(w, insn, &m, is_guarded);
-	if (!strcmp(sass_op(insn), "BAR"))
+	if (tile_is_op(insn, "BAR"))
 		w->n[BARRIERS] += sass_has_modifier(&m, SASS_M_SYNC) ||
 				  sass_has_modifier(&m, SASS_M_RED);
-	if (cfg_flow(insn) == CFG_CALL) {
-		const int64_t to = cfg_target(insn);
-
-		w->n[CALLS]++;
-		w->n[FAR_CALLS] += to < 0 || to / SASS_BYTES >= g->insns_n;
-	}
+	if (cfg_flow(insn) == CFG_CALL)
+		count_call(w, g, insn);
 }
 
 /* ------------------------------------------------------------------------------------- loops */

@@ -5,8 +5,6 @@
  */
 #include "tile_trips.h"
 
-#include <string.h>
-
 #include "arena.h"
 #include "dataflow.h"
 #include "sass_modifier.h"
@@ -25,11 +23,6 @@ struct proof {
 	uint32_t bound, first, step;
 	bool is_early; /* compared before the step of its iteration */
 };
-
-static bool op_is(const struct sass_insn *insn, const char *op)
-{
-	return !strcmp(sass_op(insn), op);
-}
 
 static bool is_plain(const struct sass_insn *insn)
 {
@@ -112,20 +105,21 @@ static bool constant_of(const struct proof *p, uint32_t d, const struct sass_ope
 	    x[0].kind != o->kind)
 		return false;
 	sass_modifiers(p->g->sm, insn, &m);
-	if (op_is(insn, "CS2R") && insn->operands_n == 2) {
+	if (tile_is_op(insn, "CS2R") && insn->operands_n == 2) {
 		*value = 0;
 		return x[1].kind == SASS_SPECIAL && x[1].value == SASS_RZ;
 	}
 	if (!same_register(&x[0], o) || x[0].regs != 1)
 		return false;
-	if (op_is(insn, "HFMA2"))
+	if (tile_is_op(insn, "HFMA2"))
 		return half_move(insn, value);
-	if ((op_is(insn, "MOV") || op_is(insn, "UMOV")) && insn->operands_n >= 2 && m.n == 0)
+	if ((tile_is_op(insn, "MOV") || tile_is_op(insn, "UMOV")) && insn->operands_n >= 2 &&
+	    m.n == 0)
 		return (insn->operands_n == 2 ||
 			(insn->operands_n == 3 && x[2].kind == SASS_IMMEDIATE &&
 			 x[2].value == 0xf)) &&
 		       constant(p, d, &x[1], copies - 1, value);
-	if (op_is(insn, "IMAD") && insn->operands_n >= 4 && sass_has_modifier(&m, SASS_M_MOV))
+	if (tile_is_op(insn, "IMAD") && insn->operands_n >= 4 && sass_has_modifier(&m, SASS_M_MOV))
 		return literal(&x[1], &a) && a == 0 && literal(&x[2], &b) && b == 0 &&
 		       constant(p, d, &x[3], copies - 1, value);
 	return false;
@@ -198,7 +192,7 @@ static bool find_predicate(struct proof *p, struct sass_operand *out)
 	const struct sass_insn *insn = &p->g->insns[p->g->blocks[p->exit].end - 1];
 	unsigned n = 0;
 
-	if (!insn->is_decoded || !op_is(insn, "BRA"))
+	if (!insn->is_decoded || !tile_is_op(insn, "BRA"))
 		return false;
 	if (insn->guard != SASS_PT) {
 		*out = (struct sass_operand){.kind = insn->guard_uniform ? SASS_UPRED : SASS_PRED,
@@ -266,7 +260,7 @@ static bool find_compare(struct proof *p, const struct sass_operand *predicate,
 	insn = &p->g->insns[p->compare];
 	o = insn->operands;
 	if (!is_plain(insn) || !is_steady(p, p->compare) || insn->operands_n != 5 ||
-	    !(op_is(insn, "ISETP") || op_is(insn, "UISETP")) || !read_relation(p))
+	    !(tile_is_op(insn, "ISETP") || tile_is_op(insn, "UISETP")) || !read_relation(p))
 		return false;
 	if (!same_register(&o[0], predicate) || o[1].reg != SASS_PT || o[4].reg != SASS_PT ||
 	    (o[4].kind != SASS_PRED && o[4].kind != SASS_UPRED) || o[4].flags & SASS_NOT)
@@ -286,7 +280,7 @@ static bool read_step(struct proof *p, uint32_t at, const struct sass_operand *c
 	struct sass_modifiers m;
 	unsigned k = 0, seen = 0;
 
-	while (ops[k] && !op_is(insn, ops[k]))
+	while (ops[k] && !tile_is_op(insn, ops[k]))
 		k++;
 	sass_modifiers(p->g->sm, insn, &m);
 	if (!ops[k] || !is_plain(insn) || !is_steady(p, at) || m.n || !insn->operands_n ||

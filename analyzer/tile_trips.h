@@ -5,7 +5,9 @@
 #ifndef KBN_TILE_TRIPS_H
 #define KBN_TILE_TRIPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cfg.h"
 
@@ -19,5 +21,14 @@ struct arena;
  * dominates every block that jumps back to its header. The arena is used for work, and grows.
  */
 uint64_t tile_trips(const struct cfg *g, struct arena *arena, uint32_t l, uint32_t latch);
+
+/* Whether it is that operation, whatever the row of its table names behind the first dot. */
+static inline bool tile_is_op(const struct sass_insn *insn, const char *op)
+{
+	const char *name = sass_op(insn);
+	const size_t n = strcspn(name, ".");
+
+	return !strncmp(name, op, n) && !op[n];
+}
 
 #endif

@@ -15,17 +15,19 @@ static void tile_text(FILE *out, const struct tiles *t, const char *cubin, const
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct tile *x = &t->at[i];
 
-		fprintf(out, "%c\t%x-%x\tdepth %u%s%s\ttrips %" PRIu64, tile_loop(t) == x ? '*' : ' ',
-			x->start, x->end, x->depth, x->is_innermost ? " innermost" : "",
-			x->is_joined		     ? " joined"
+		fprintf(out, "%c\t%x-%x\tdepth %u%s%s\ttrips %" PRIu64,
+			tile_loop(t) == x ? '*' : ' ', x->start, x->end, x->depth,
+			x->is_innermost ? " innermost" : "",
+			x->is_joined                ? " joined"
 			: x->joined_to != TILE_NONE ? " part"
 						    : "",
 			x->trips);
 		fprintf(out, "\t%" PRIu64 " %s (%" PRIu64 " guarded, %" PRIu64 " other)",
 			x->compute_ops, x->compute_op ? x->compute_op : "-", x->guarded_ops,
 			x->other_ops);
-		fprintf(out, "\t%" PRIu64 " loads (%" PRIu64 " guarded, %" PRIu64 " async), %" PRIu64
-			     " bytes",
+		fprintf(out,
+			"\t%" PRIu64 " loads (%" PRIu64 " guarded, %" PRIu64 " async), %" PRIu64
+			" bytes",
 			x->load_ops, x->guarded_loads, x->async_copies, x->load_bytes);
 		fprintf(out, "\t%" PRIu64 " barriers, %" PRIu64 " waits, %" PRIu64 " calls",
 			x->barriers, x->mbarrier_waits, x->calls);
