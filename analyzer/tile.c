@@ -17,7 +17,7 @@
 #define WARPS 4u /* of a group that issues a product together */
 
 #define DEPTH_MOST      16u                 /* deeper loops weigh no more */
-#define TRIPS_WORK_MOST (UINT64_C(1) << 30) /* loops x instructions: else no trips are looked for */
+#define TRIPS_WORK_MOST (UINT64_C(1) << 26) /* loops x instructions: else no trips are looked for */
 
 /* Operations that compute: those of compute.def, then matrix products. */
 enum {
@@ -303,7 +303,7 @@ static bool is_joined(const struct nest *n)
 	       loads(&n->total);
 }
 
-static void join_loops(const struct cfg *g, struct arena *work, struct nest *nests)
+static void join_loops(const struct cfg *g, struct nest *nests)
 {
 	const bool are_few = (uint64_t)g->loops_n * g->insns_n <= TRIPS_WORK_MOST;
 
@@ -314,7 +314,7 @@ static void join_loops(const struct cfg *g, struct arena *work, struct nest *nes
 			continue;
 		add_work(&n->total, n->own, 1, false);
 		if (are_few)
-			n->trips = tile_trips(g, work, l, n->latch);
+			n->trips = tile_trips(g, l, n->latch);
 		if (n->parent != CFG_NONE)
 			join_parent(g, nests, l);
 	}
@@ -456,7 +456,7 @@ static bool read_loops(const struct cfg *g, struct arena *arena, struct arena *w
 	if (!nests || !of || !out->at || !find_latches(g, work, nests))
 		return false;
 	count_loops(g, nests);
-	join_loops(g, work, nests);
+	join_loops(g, nests);
 	for (uint32_t l = 0; l < g->loops_n; l++)
 		if (!g->loops[l].is_for_lanes)
 			fill_tile(&out->at[out->n++], g, l, &nests[l]);

@@ -19,9 +19,8 @@ struct proof {
 	uint32_t compare; /* instruction that decides */
 	bool stays_if_true, is_unsigned;
 	enum sass_modifier relation;
-	bool counter_first; /* else: constant, relation, counter */
-	uint32_t bound, first, step;
-	bool is_early; /* compared before the step of its iteration */
+	bool counter_first;          /* else: constant, relation, counter */
+	uint32_t bound, first, step; /* what the counter is compared with, its first value there */
 };
 
 static bool is_plain(const struct sass_insn *insn)
@@ -73,6 +72,29 @@ static unsigned defs_of(const struct proof *p, uint32_t at, const struct sass_op
 
 /* ------------------------------------------------------------------------------------- constants */
 
+/* Of MOV: all bytes. */
+static bool is_whole_mask(const struct sass_operand *o)
+{
+	return o->kind == SASS_IMMEDIATE && o->value == 0xf;
+}
+
+/* What a move copies, NULL = it is no move. */
+static const struct sass_operand *moved(const struct sass_insn *insn,
+					const struct sass_modifiers *m)
+{
+	const struct sass_operand *x = insn->operands;
+	uint32_t a, b;
+
+	if ((tile_is_op(insn, "MOV") || tile_is_op(insn, "UMOV")) && m->n == 0)
+		return insn->operands_n == 2 || (insn->operands_n == 3 && is_whole_mask(&x[2]))
+			       ? &x[1]
+			       : NULL;
+	if (tile_is_op(insn, "IMAD") && insn->operands_n >= 4 && sass_has_modifier(m, SASS_M_MOV) &&
+	    literal(&x[1], &a) && a == 0 && literal(&x[2], &b) && b == 0)
+		return &x[3];
+	return NULL;
+}
+
 /* HFMA2 R, -RZ, RZ, high, low: how the compiler moves a number through another pipe. */
 static bool half_move(const struct sass_insn *insn, uint32_t *value)
 {
@@ -98,8 +120,8 @@ static bool constant_of(const struct proof *p, uint32_t d, const struct sass_ope
 {
 	const struct sass_insn *insn = &p->g->insns[d];
 	const struct sass_operand *x = insn->operands;
+	const struct sass_operand *from;
 	struct sass_modifiers m;
-	uint32_t a, b;
 
 	if (!is_plain(insn) || !insn->operands_n || !(x[0].flags & SASS_DEST) ||
 	    x[0].kind != o->kind)
@@ -113,16 +135,8 @@ static bool constant_of(const struct proof *p, uint32_t d, const struct sass_ope
 		return false;
 	if (tile_is_op(insn, "HFMA2"))
 		return half_move(insn, value);
-	if ((tile_is_op(insn, "MOV") || tile_is_op(insn, "UMOV")) && insn->operands_n >= 2 &&
-	    m.n == 0)
-		return (insn->operands_n == 2 ||
-			(insn->operands_n == 3 && x[2].kind == SASS_IMMEDIATE &&
-			 x[2].value == 0xf)) &&
-		       constant(p, d, &x[1], copies - 1, value);
-	if (tile_is_op(insn, "IMAD") && insn->operands_n >= 4 && sass_has_modifier(&m, SASS_M_MOV))
-		return literal(&x[1], &a) && a == 0 && literal(&x[2], &b) && b == 0 &&
-		       constant(p, d, &x[3], copies - 1, value);
-	return false;
+	from = moved(insn, &m);
+	return from && constant(p, d, from, copies - 1, value);
 }
 
 /* What an operand of instruction `at` is whenever it is read. */
@@ -245,24 +259,75 @@ static bool read_relation(struct proof *p)
 	return p->relation != SASS_M_NONE && sass_has_modifier(&m, SASS_M_AND);
 }
 
+/*
+ * PLOP3.LUT P1, PT, PT, PT, UP0, 0x80, 0x0 and the like: the one source that is not constant, with SASS_NOT
+ * in its flags when the result is its opposite. The table's bit 4a + 2b + c is the result.
+ */
+static bool logic_copy(const struct sass_insn *insn, struct sass_operand *out)
+{
+	const struct sass_operand *o = insn->operands;
+	unsigned one = 0, zero = 0, unknown = 0;
+
+	if (insn->operands_n != 7 || o[1].reg != SASS_PT || o[5].kind != SASS_IMMEDIATE)
+		return false;
+	for (unsigned i = 2; i < 5; i++) {
+		const bool is_not = o[i].flags & SASS_NOT, is_constant = o[i].reg == SASS_PT;
+
+		if (o[i].kind != SASS_PRED && o[i].kind != SASS_UPRED)
+			return false;
+		if (!is_constant) {
+			*out = o[i];
+			unknown++;
+		}
+		one = one << 1 | !is_not;
+		zero = zero << 1 | (is_constant ? !is_not : is_not);
+	}
+	one = o[5].value >> one & 1;
+	zero = o[5].value >> zero & 1;
+	out->flags = one ? 0 : SASS_NOT;
+	return unknown == 1 && one != zero;
+}
+
+/* The instruction that writes the predicate which instruction `at` reads; copies of it are passed over. */
+static bool find_writer(struct proof *p, uint32_t at, struct sass_operand *predicate)
+{
+	uint32_t defs[DATAFLOW_DEFS];
+	const struct sass_insn *insn;
+
+	for (int i = 0; i < COPIES; i++) {
+		if (defs_of(p, at, predicate, defs) != 1 || defs[0] == CFG_NONE)
+			return false;
+		at = p->compare = defs[0];
+		insn = &p->g->insns[at];
+		if (!is_plain(insn) || !is_steady(p, at) || insn->operands_n < 5 ||
+		    !same_register(&insn->operands[0], predicate))
+			return false;
+		if (!tile_is_op(insn, "PLOP3") && !tile_is_op(insn, "UPLOP3"))
+			return true;
+		if (!logic_copy(insn, predicate))
+			return false;
+		if (predicate->flags & SASS_NOT)
+			p->stays_if_true = !p->stays_if_true;
+	}
+	return false;
+}
+
 /* The comparison that writes the predicate; *counter is the operand of it that is no constant. */
-static bool find_compare(struct proof *p, const struct sass_operand *predicate,
+static bool find_compare(struct proof *p, struct sass_operand *predicate,
 			 const struct sass_operand **counter)
 {
-	const uint32_t branch = p->g->blocks[p->exit].end - 1;
-	uint32_t defs[DATAFLOW_DEFS];
 	const struct sass_insn *insn;
 	const struct sass_operand *o;
 
-	if (defs_of(p, branch, predicate, defs) != 1 || defs[0] == CFG_NONE)
+	if (!find_writer(p, p->g->blocks[p->exit].end - 1, predicate))
 		return false;
-	p->compare = defs[0];
 	insn = &p->g->insns[p->compare];
 	o = insn->operands;
-	if (!is_plain(insn) || !is_steady(p, p->compare) || insn->operands_n != 5 ||
-	    !(tile_is_op(insn, "ISETP") || tile_is_op(insn, "UISETP")) || !read_relation(p))
+	/* up to sm_75 with the predicate of .EX, which read_relation() excludes */
+	if (!(tile_is_op(insn, "ISETP") || tile_is_op(insn, "UISETP")) || insn->operands_n > 6 ||
+	    !read_relation(p))
 		return false;
-	if (!same_register(&o[0], predicate) || o[1].reg != SASS_PT || o[4].reg != SASS_PT ||
+	if (o[1].reg != SASS_PT || o[4].reg != SASS_PT ||
 	    (o[4].kind != SASS_PRED && o[4].kind != SASS_UPRED) || o[4].flags & SASS_NOT)
 		return false;
 	p->counter_first = constant(p, p->compare, &o[3], COPIES, &p->bound);
@@ -272,77 +337,106 @@ static bool find_compare(struct proof *p, const struct sass_operand *predicate,
 	return is_register(*counter);
 }
 
-/* R4 = R4 + immediate, of an addition without carry. */
-static bool read_step(struct proof *p, uint32_t at, const struct sass_operand *counter)
+/* The register to which an addition without carry adds immediates, whose sum goes to *sum. */
+static const struct sass_operand *added(const struct sass_insn *insn,
+					const struct sass_modifiers *m, uint32_t *sum)
 {
 	static const char *const ops[] = {"IADD3", "UIADD3", "VIADD", "IADD", "UIADD", NULL};
-	const struct sass_insn *insn = &p->g->insns[at];
-	struct sass_modifiers m;
-	unsigned k = 0, seen = 0;
+	const struct sass_operand *found = NULL;
+	unsigned k = 0;
 
 	while (ops[k] && !tile_is_op(insn, ops[k]))
 		k++;
-	sass_modifiers(p->g->sm, insn, &m);
-	if (!ops[k] || !is_plain(insn) || !is_steady(p, at) || m.n || !insn->operands_n ||
-	    !is_register(&insn->operands[0]) || !same_register(&insn->operands[0], counter))
-		return false;
+	if (!ops[k] || m->n)
+		return NULL;
 	for (unsigned i = 1; i < insn->operands_n; i++) {
 		const struct sass_operand *o = &insn->operands[i];
 		uint32_t value;
 
 		if (o->kind == SASS_PRED || o->kind == SASS_UPRED) {
 			if (!(o->flags & SASS_DEST) && o->reg != SASS_PT)
-				return false;
+				return NULL;
 		} else if (literal(o, &value)) {
-			p->step += value;
-		} else if (is_register(o) && !(o->flags & SASS_DEST) && same_register(o, counter)) {
-			seen++;
+			*sum += value;
+		} else if (is_register(o) && !(o->flags & SASS_DEST) && !found) {
+			found = o;
 		} else {
-			return false;
+			return NULL;
 		}
 	}
-	return seen == 1;
+	return found;
+}
+
+/* A register in an iteration: what `reg` was when the iteration began, and `offset` more. */
+struct linear {
+	struct sass_operand reg;
+	uint32_t offset;
+	uint32_t within, before; /* instructions that write reg: in the loop, and in front of it */
+};
+
+/* In front of instruction d is x->reg now what d leaves in it, but for the offset. */
+static bool follow(const struct proof *p, uint32_t d, struct linear *x)
+{
+	const struct sass_insn *insn = &p->g->insns[d];
+	const struct sass_operand *from;
+	struct sass_modifiers m;
+
+	if (!is_plain(insn) || !is_steady(p, d) || !insn->operands_n ||
+	    !is_register(&insn->operands[0]) || !(insn->operands[0].flags & SASS_DEST) ||
+	    !same_register(&insn->operands[0], &x->reg))
+		return false;
+	sass_modifiers(p->g->sm, insn, &m);
+	from = moved(insn, &m);
+	if (!from)
+		from = added(insn, &m, &x->offset);
+	if (!from || !is_register(from))
+		return false;
+	x->reg = *from;
+	return true;
 }
 
 /*
- * Of the definitions that arrive in front of `at`: the one within the loop, and whether it is alone; the
- * one before the loop goes to *before, which stays as it was when there is none.
+ * x->reg as instruction `at` finds it, led back to the beginning of the iteration: that is where what is
+ * written in the loop meets what was written in front of it.
  */
-static bool split_defs(const struct proof *p, uint32_t at, const struct sass_operand *counter,
-		       uint32_t *within, uint32_t *before)
+static bool resolve(const struct proof *p, uint32_t at, struct linear *x)
 {
 	uint32_t defs[DATAFLOW_DEFS];
-	const unsigned n = defs_of(p, at, counter, defs);
 
-	*within = CFG_NONE;
-	if (n < 1 || n > 2)
-		return false;
-	for (unsigned i = 0; i < n; i++) {
-		uint32_t *to = before;
+	for (int i = 0; i < COPIES; i++) {
+		const unsigned n = defs_of(p, at, &x->reg, defs);
 
-		if (defs[i] == CFG_NONE)
+		if (n < 1 || n > 2 || defs[0] == CFG_NONE || (n == 2 && defs[1] == CFG_NONE))
 			return false;
-		if (is_inside(p, p->g->block_of[defs[i]])) {
-			if (*within != CFG_NONE)
-				return false;
-			to = within;
+		if (n == 2) {
+			const bool first = is_inside(p, p->g->block_of[defs[0]]);
+
+			x->within = defs[!first];
+			x->before = defs[first];
+			return first != is_inside(p, p->g->block_of[defs[1]]);
 		}
-		*to = defs[i];
+		if (!follow(p, defs[0], x))
+			return false;
+		at = defs[0];
 	}
-	return *within != CFG_NONE;
+	return false;
 }
 
 static bool find_counter(struct proof *p, const struct sass_operand *counter)
 {
-	uint32_t step, again, before = CFG_NONE, early = CFG_NONE;
+	struct linear seen = {.reg = *counter}, next;
 
-	if (!split_defs(p, p->compare, counter, &step, &early) || !read_step(p, step, counter))
+	if (!resolve(p, p->compare, &seen))
 		return false;
-	p->is_early = early != CFG_NONE;
-	if (!split_defs(p, step, counter, &again, &before) || again != step || before == CFG_NONE ||
-	    (p->is_early && early != before))
+	next = (struct linear){.reg = seen.reg};
+	if (!follow(p, seen.within, &next) || !resolve(p, seen.within, &next) ||
+	    !same_register(&next.reg, &seen.reg) || next.within != seen.within ||
+	    next.before != seen.before ||
+	    !constant_of(p, seen.before, &seen.reg, COPIES, &p->first))
 		return false;
-	return constant_of(p, before, counter, COPIES, &p->first);
+	p->first += seen.offset;
+	p->step = next.offset;
+	return true;
 }
 
 /* ------------------------------------------------------------------------------------- the count */
@@ -367,25 +461,23 @@ static uint64_t count(const struct proof *p)
 {
 	uint32_t counter = p->first;
 
-	for (uint64_t n = 1; n <= TILE_TRIPS_MOST; n++) {
-		const uint32_t next = counter + p->step;
-
-		if (compares(p, p->is_early ? counter : next) != p->stays_if_true)
+	for (uint64_t n = 1; n <= TILE_TRIPS_MOST; n++, counter += p->step)
+		if (compares(p, counter) != p->stays_if_true)
 			return n;
-		counter = next;
-	}
 	return 0;
 }
 
-uint64_t tile_trips(const struct cfg *g, struct arena *arena, uint32_t l, uint32_t latch)
+uint64_t tile_trips(const struct cfg *g, uint32_t l, uint32_t latch)
 {
-	struct proof p = {.g = g, .arena = arena, .loop = l, .latch = latch};
+	struct proof p = {.g = g, .arena = arena_new(), .loop = l, .latch = latch};
 	const struct sass_operand *counter;
 	struct sass_operand predicate;
+	uint64_t n = 0;
 
-	if (latch == CFG_NONE || !g->is_complete || g->is_irreducible || !find_exit(&p) ||
-	    !find_predicate(&p, &predicate) || !find_compare(&p, &predicate, &counter) ||
-	    !find_counter(&p, counter))
-		return 0;
-	return count(&p);
+	if (p.arena && latch != CFG_NONE && g->is_complete && !g->is_irreducible && find_exit(&p) &&
+	    find_predicate(&p, &predicate) && find_compare(&p, &predicate, &counter) &&
+	    find_counter(&p, counter))
+		n = count(&p);
+	arena_free(p.arena);
+	return n;
 }

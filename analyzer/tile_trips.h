@@ -11,16 +11,14 @@
 
 #include "cfg.h"
 
-struct arena;
-
 /* More iterations than that are not counted: such a loop is no part of a tile. */
 #define TILE_TRIPS_MOST 65536u
 
 /*
  * Iterations of loop l of *g whenever it is entered, 0 = not known. `latch`: the nearest block that
- * dominates every block that jumps back to its header. The arena is used for work, and grows.
+ * dominates every block that jumps back to its header.
  */
-uint64_t tile_trips(const struct cfg *g, struct arena *arena, uint32_t l, uint32_t latch);
+uint64_t tile_trips(const struct cfg *g, uint32_t l, uint32_t latch);
 
 /* Whether it is that operation, whatever the row of its table names behind the first dot. */
 static inline bool tile_is_op(const struct sass_insn *insn, const char *op)

@@ -17,7 +17,8 @@ extern "C" __global__ void nest_deep(const float *a, float *c, int tiles)
 		for (int i = 0; i < 4; i++)
 #pragma unroll 1
 			for (int j = 0; j < 8; j++) {
-				const float u = s[0][(i * 8 + j) ^ threadIdx.x], v = s[1][j * 4 + i];
+				const float u = s[0][(i * 8 + j) ^ threadIdx.x],
+					    v = s[1][j * 4 + i];
 
 				x = x * u + v;
 				y = y * v + u;

@@ -64,7 +64,8 @@ extern "C" __global__ void imma_8(const uint4 *a, const uint4 *b, int *c, int ti
 			wmma::load_matrix_sync(fa, as + t / 32 * 1024 + i * 256, 16);
 #pragma unroll
 			for (int j = 0; j < 2; j++) {
-				wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char, wmma::col_major>
+				wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char,
+					       wmma::col_major>
 					fb;
 
 				wmma::load_matrix_sync(fb, bs + t / 32 * 1024 + j * 256, 16);
