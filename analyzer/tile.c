@@ -524,8 +524,7 @@ const char *tile_reason_text(enum tile_reason reason)
 		[TILE_UNDECODED] = "an instruction is not decoded",
 		[TILE_CALL] = "it calls code outside of the function",
 		[TILE_OTHER_LOADS] =
-			"generic, texture or surface loads: their bytes from global memory "
-			"are not in the code",
+			"bytes of generic, texture or surface loads are not in the code",
 		[TILE_NO_LOADS] = "no loads from global memory",
 		[TILE_OUTER] = "the loops within it are tiles of their own",
 		[TILE_TRIPS] = "a loop within runs a number of times that the code does not prove",

@@ -1,6 +1,7 @@
 /*
  * nests.cu - loops within loops, and loops that are not simple: what tile.h joins, and what it leaves.
  */
+#include <cuda_fp16.h>
 
 /* Loads outside, 4 x 8 steps of 3 FFMA within: one tile of 96 FFMA, from loops of three depths. */
 extern "C" __global__ void nest_deep(const float *a, float *c, int tiles)
@@ -130,4 +131,51 @@ extern "C" __global__ void two_latches(const float *a, const int *skip, float *c
 		__syncwarp();
 	}
 	c[threadIdx.x] = x;
+}
+
+/* An item of work is loaded, and its loop is a tile of its own. */
+extern "C" __global__ void nest_outer(const float *a, const int *work, float *c, int items,
+				      int steps)
+{
+	float x = 0;
+
+#pragma unroll 1
+	for (int w = 0; w < items; w++) {
+		const float *from = a + work[w];
+
+#pragma unroll 1
+		for (int i = 0; i < steps; i++) {
+			const float u = from[i * 32 + threadIdx.x];
+
+			x = x * u + 1;
+			x = x * u + 2;
+		}
+	}
+	c[threadIdx.x] = x;
+}
+
+/* 3 HFMA2, 2 FFMA and 1 DFMA an iteration. */
+extern "C" __global__ void halves(const half2 *h, const float *f, const double *d, half2 *ho,
+				  float *fo, double *dout, int n)
+{
+	half2 x = h[0];
+	float y = f[0];
+	double z = d[0];
+
+#pragma unroll 1
+	for (int k = 0; k < n; k++) {
+		const half2 a = h[k * 32 + threadIdx.x];
+		const float b = f[k * 32 + threadIdx.x];
+		const double c = d[k * 32 + threadIdx.x];
+
+		x = __hfma2(x, a, a);
+		x = __hfma2(x, a, x);
+		x = __hfma2(a, a, x);
+		y = y * b + b;
+		y = y * b + y;
+		z = z * c + c;
+	}
+	ho[threadIdx.x] = x;
+	fo[threadIdx.x] = y;
+	dout[threadIdx.x] = z;
 }
