@@ -95,6 +95,52 @@ static bool count_ops(struct metric_sass *s, const struct cfg *g, struct arena *
 	return true;
 }
 
+static const char *word(const char *s)
+{
+	return *s ? s : NULL;
+}
+
+static bool read_loops(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
+		       struct arena *arena, struct err *e)
+{
+	struct metric_loop *loops;
+	const struct tile *main;
+	struct tiles tiles;
+
+	if (tile_read(g, scratch, &tiles, e) != 0)
+		return false;
+	main = tile_loop(&tiles);
+	loops = arena_array(arena, tiles.n, sizeof(*loops));
+	for (uint32_t i = 0; loops && i < tiles.n; i++) {
+		const struct tile *t = &tiles.at[i];
+
+		loops[i] = (struct metric_loop){
+			.start = t->start,
+			.end = t->end,
+			.depth = t->depth,
+			.is_innermost = t->is_innermost,
+			.is_main = t == main,
+			.trips = t->trips,
+			.compute_op = t->compute_op,
+			.compute_ops = t->compute_ops,
+			.load_ops = t->load_ops,
+			.async_copies = t->async_copies,
+			.barriers = t->barriers,
+			.load_bytes_per_warp = t->unsized_loads || t->load_bytes > INT64_MAX
+						       ? -1
+						       : (int64_t)t->load_bytes,
+			.ratio = t->ratio,
+			.ratio_raw = t->ratio_raw,
+			.class = word(tile_class_name(t->class)),
+			.async_copy = word(tile_async_name(t->async)),
+			.why = word(tile_reason_text(t->reason)),
+		};
+	}
+	s->loops = loops;
+	s->loops_n = tiles.n;
+	return loops || err_set(e, ERR_MEMORY, -1, "no memory for the loops of a kernel") == 0;
+}
+
 /* The same in all products, else not known. */
 static void read_products(struct metric_sass *s, const struct cfg *g)
 {
@@ -133,8 +179,8 @@ const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *
 		s->instructions = g.insns_n;
 		s->undecoded = g.undecoded;
 		read_products(s, &g);
-		s->loops = tile_loops(&g, arena, &s->loops_n);
-		failed = s->loops && count_ops(s, &g, scratch, arena)
+		failed = !read_loops(s, &g, scratch, arena, e) ? -1
+			 : count_ops(s, &g, scratch, arena)
 				 ? 0
 				 : err_set(e, ERR_MEMORY, -1,
 					   "no memory for the instructions of a kernel");

@@ -46,15 +46,17 @@ struct metric_op {
 	int64_t reducible;           /* so many could provably have a lower count; -1 = not known */
 };
 
-/* One loop of a kernel's code, a run through its body. */
+/* One loop of a kernel's code, a run through its body. See tile.h. */
 struct metric_loop {
-	uint64_t start, end; /* byte offsets in the function: first instruction, behind the last */
-	uint32_t depth;      /* 1 = outermost */
-	bool is_innermost;
-	const char *compute_op; /* the most frequent one that computes, NULL = none */
-	uint32_t compute_ops, load_ops, async_copies, barriers;
+	uint64_t start,
+		end; /* byte offsets in the function: lowest instruction, highest that jumps back */
+	uint32_t depth;             /* 1 = outermost */
+	bool is_innermost, is_main; /* main: the loop that computes most, the K-tile */
+	uint64_t trips;             /* whenever it is entered; 0 = not known */
+	const char *compute_op;     /* the one with most FLOPs, NULL = none */
+	uint64_t compute_ops, load_ops, async_copies, barriers;
 	int64_t load_bytes_per_warp; /* from global memory; -1 = not known */
-	double ratio, ratio_raw;     /* of computing to loading, see tile.h; NaN = not known */
+	double ratio, ratio_raw;     /* of computing to loading; NaN = not known */
 	const char *class;           /* "high", "medium", "low"; NULL = not known */
 	const char *async_copy;      /* "beneficial", "neutral", "detrimental", "in use"; NULL */
 	const char *why;             /* why the ratio is not known, NULL = it is */

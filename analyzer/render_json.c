@@ -444,20 +444,24 @@ static json_t *offset(uint64_t v)
 
 static json_t *loop(const struct metric_loop *l)
 {
-	const struct quantity trips = quantity_unknown("not derived from the code in this version");
+	const double n = (double)l->trips;
+	const struct quantity trips =
+		l->trips ? (struct quantity){n, n, n, QUANTITY_DERIVED, QUANTITY_BY_CODE, NULL}
+			 : quantity_unknown("the code does not prove how often it runs");
 	json_t *o = json_object();
 
 	put(o, "start", offset(l->start));
 	put(o, "end", offset(l->end));
 	put(o, "depth", json_integer(l->depth));
 	put(o, "innermost", json_boolean(l->is_innermost));
+	put(o, "main", json_boolean(l->is_main));
 	put(o, "trips", quantity(&trips));
-	put(o, "compute_ops", json_integer(l->compute_ops));
+	put(o, "compute_ops", json_integer((json_int_t)l->compute_ops));
 	put(o, "compute_op", text(l->compute_op));
-	put(o, "load_ops", json_integer(l->load_ops));
+	put(o, "load_ops", json_integer((json_int_t)l->load_ops));
 	put(o, "load_bytes_per_warp", count(l->load_bytes_per_warp));
-	put(o, "async_copies", json_integer(l->async_copies));
-	put(o, "barriers", json_integer(l->barriers));
+	put(o, "async_copies", json_integer((json_int_t)l->async_copies));
+	put(o, "barriers", json_integer((json_int_t)l->barriers));
 	put(o, "ratio", real(l->ratio));
 	put(o, "ratio_raw", real(l->ratio_raw));
 	put(o, "class", text(l->class));

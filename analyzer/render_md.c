@@ -414,16 +414,20 @@ static void cliff(const struct report_kernel *k, FILE *out)
 
 static void loop_row(const struct metric_loop *l, FILE *out)
 {
-	char ratio[TEXT_NUMBER], raw[TEXT_NUMBER];
+	char t[TEXT_NUMBER];
 
-	fprintf(out, "| 0x%llx-0x%llx | %u%s | %u %s | %u |", (unsigned long long)l->start,
-		(unsigned long long)l->end, l->depth, l->is_innermost ? "" : ", outer",
-		l->compute_ops, l->compute_op ? l->compute_op : "", l->load_ops);
+	fprintf(out, "| %s0x%llx-0x%llx%s | %u%s |", l->is_main ? "**" : "",
+		(unsigned long long)l->start, (unsigned long long)l->end, l->is_main ? "**" : "",
+		l->depth, l->is_innermost ? "" : ", outer");
+	fprintf(out, " %s |", l->trips ? text_count(t, l->trips) : "-");
+	fprintf(out, " %s %s |", text_count(t, l->compute_ops), l->compute_op ? l->compute_op : "");
+	cell_count((int64_t)l->load_ops, out);
 	cell_count(l->load_bytes_per_warp, out);
-	fprintf(out, " %u | %u | %s | %s | %s |\n", l->async_copies, l->barriers,
-		isnan(l->ratio) ? "-" : text_ratio(ratio, l->ratio),
-		isnan(l->ratio_raw) ? "-" : text_ratio(raw, l->ratio_raw),
-		l->async_copy ? l->async_copy : l->why);
+	cell_count((int64_t)l->async_copies, out);
+	cell_count((int64_t)l->barriers, out);
+	fprintf(out, " %s |", isnan(l->ratio) ? "-" : text_ratio(t, l->ratio));
+	fprintf(out, " %s |", isnan(l->ratio_raw) ? "-" : text_ratio(t, l->ratio_raw));
+	fprintf(out, " %s |\n", l->async_copy ? l->async_copy : l->why ? l->why : "-");
 }
 
 /* Loops that neither compute nor load are counted, not listed. */
@@ -443,8 +447,8 @@ static void ratios(const struct report_kernel *k, FILE *out)
 		if (!s->loops[i].compute_ops && !s->loops[i].load_ops)
 			continue;
 		if (!listed++)
-			fputs("| loop | depth | computes | loads | bytes per warp | async | barriers | ratio | raw | async copy |\n"
-			      "|---|---|---|---:|---:|---:|---:|---:|---:|---|\n",
+			fputs("| loop | depth | trips | computes | loads | bytes per warp | async | barriers | ratio | raw | async copy |\n"
+			      "|---|---|---:|---|---:|---:|---:|---:|---:|---:|---|\n",
 			      out);
 		if (listed <= MD_LOOPS)
 			loop_row(&s->loops[i], out);

@@ -47,7 +47,7 @@
 #define LOOP                                                                                                          \
 	"{start:str,end:str,depth:int,trips:Q,compute_ops:int,compute_op:str?,load_ops:int,load_bytes_per_warp:int?," \
 	"async_copies:int,barriers:int,ratio:num?,ratio_raw:num?,class:\"high|medium|low\"?,"                         \
-	"async_copy:\"beneficial|neutral|detrimental|in use\"?,innermost:bool^,why:str?^}"
+	"async_copy:\"beneficial|neutral|detrimental|in use\"?,innermost:bool^,main:bool^,why:str?^}"
 #define SASS                                                                                                         \
 	"{instructions:int,undecoded:int,mix:{*:int},stalls:[{op:str,count:int,min:int,median:int,reducible:int?}]," \
 	"loops:[" LOOP "]}?"
