@@ -281,9 +281,8 @@ static void say_one_side(struct judge *j)
 
 static void say_no_share(struct judge *j)
 {
-	if (!quantity_known(&j->r->sol_compute_pct) && !quantity_known(&j->r->sol_memory_pct))
-		REASON(j, NO_SHARE, "no share of a peak is known; compute: %s; memory: %s",
-		       why_unknown(&j->r->sol_compute_pct), why_unknown(&j->r->sol_memory_pct));
+	REASON(j, NO_SHARE, "no share of a peak is known; compute: %s; memory: %s",
+	       why_unknown(&j->r->sol_compute_pct), why_unknown(&j->r->sol_memory_pct));
 }
 
 static const char *few_blocks(struct judge *j)

@@ -369,6 +369,138 @@ static void intervals(void **state)
 			    "within the uncertainty of its inputs it may be balanced");
 }
 
+static void assert_interval(const struct quantity *q, double low, double value, double high)
+{
+	assert_float_equal(q->low, low, 1e-9);
+	assert_float_equal(q->value, value, 1e-9);
+	assert_float_equal(q->high, high, 1e-9);
+}
+
+/* Peak and bandwidth of 1, so that shares are seen at once; all three inputs with an interval. */
+static struct roofline_input wide(struct arch_device *d)
+{
+	struct roofline_input in;
+
+	*d = ga104();
+	d->peaks[PEAK_FP32] = 1;
+	d->dram_gbps = 1;
+	d->l2_bytes = 1000;
+	d->product = NULL;
+	in = with_shares(d, 40, 20);
+	in.time_us = (struct quantity){100, 80, 125, QUANTITY_ESTIMATED, QUANTITY_BY_EVENTS, "t"};
+	in.flops.low = 30e6;
+	in.flops.high = 50e6;
+	in.bytes.low = 16e3;
+	in.bytes.high = 32e3;
+	return in;
+}
+
+static void intervals_of_all(void **state)
+{
+	struct arch_device d;
+	struct roofline_input in = wide(&d);
+	struct roofline r = build(&in);
+
+	(void)state;
+	assert_interval(&r.intensity, 30e6 / 32e3, 2000, 50e6 / 16e3);
+	assert_interval(&r.sol_compute_pct, 24, 40, 62.5);
+	assert_interval(&r.sol_memory_pct, 12.8, 20, 40);
+	assert_interval(&r.attained_pct, 24, 40, 62.5);
+	assert_interval(&r.effective_gflops, 240, 400, 625);
+	assert_interval(&r.effective_gbps, 0.128, 0.2, 0.4);
+	assert_string_equal(r.sol_compute_pct.why, "t");
+	assert_int_equal(r.sol_compute_pct.by, QUANTITY_BY_EVENTS); /* the weaker input */
+	assert_int_equal(r.intensity.by, QUANTITY_BY_USER);
+	assert_null(r.intensity.why);
+	assert_class(r, "latency", "estimated");
+	assert_non_null(strstr(reason(&r, FINDING_NEAR_THRESHOLD), "compute-bound"));
+	/* attained: each end of its own side */
+	in.bytes.high = 45e3;
+	in.bytes.low = 24e3;
+	in.flops.low = 10e6;
+	r = build(&in);
+	assert_interval(&r.attained_pct, 19.2, 40, 62.5);
+	in.flops.high = NAN;
+	r = build(&in);
+	assert_true(isnan(r.attained_pct.high) && isnan(r.sol_compute_pct.high));
+	in.flops.high = 50e6;
+	in.bytes.high = NAN;
+	r = build(&in);
+	assert_true(isnan(r.attained_pct.high) && isnan(r.intensity.low));
+	in.time_us.low = 0;
+	r = build(&in);
+	assert_true(isnan(r.sol_compute_pct.high) && r.sol_compute_pct.low == 8);
+}
+
+static void bounds_of_one_side(void **state)
+{
+	struct arch_device d;
+	struct roofline_input in = wide(&d);
+	struct roofline r;
+
+	(void)state;
+	in.bytes = quantity_unknown("b");
+	r = build(&in);
+	assert_float_equal(r.intensity.low, 30e6 / (1e3 * 125), 1e-9); /* the longest time */
+	assert_float_equal(r.attained_pct.low, 24, 1e-9);
+	assert_true(isnan(r.attained_pct.high));
+	assert_null(reason(&r, FINDING_SHARES));
+	in = wide(&d);
+	in.flops = quantity_unknown("f");
+	r = build(&in);
+	assert_float_equal(r.intensity.high, 1e6 * 125 / 16e3, 1e-9);
+	assert_float_equal(r.attained_pct.low, 12.8, 1e-9);
+	assert_null(reason(&r, FINDING_SHARES));
+	in.bytes.low = 0;
+	r = build(&in);
+	assert_true(isnan(r.intensity.high));
+	in = wide(&d);
+	in.flops = quantity_unknown("f");
+	in.time_us.high = NAN;
+	r = build(&in);
+	assert_true(isnan(r.intensity.high));
+}
+
+/* Figures that are exact: at the balance compute is the side, at 60% a side is saturated. */
+static void exact_edges(void **state)
+{
+	struct arch_device d;
+	struct roofline_input in = wide(&d);
+	struct roofline r;
+
+	(void)state;
+	in.time_us = exactly(100, QUANTITY_MEASURED);
+	in.flops = exactly(60e6, QUANTITY_DERIVED);
+	in.bytes = exactly(60e3, QUANTITY_DERIVED);
+	r = build(&in);
+	assert_true(r.balance == 1000 && r.intensity.value == 1000);
+	assert_string_equal(r.side, "compute");
+	assert_null(r.verdict.larger);
+	in.bytes = quantity_unknown("b");
+	r = build(&in);
+	assert_non_null(strstr(reason(&r, FINDING_ONE_SIDE), "so compute-bound, or balanced"));
+	in.bytes = exactly(60e3, QUANTITY_DERIVED);
+	d.l2_bytes = 60000;
+	r = build(&in);
+	assert_non_null(reason(&r, FINDING_FITS_L2));
+	d.l2_bytes = 59999;
+	r = build(&in);
+	assert_null(reason(&r, FINDING_FITS_L2));
+	d.l2_bytes = 0;
+	in.bytes = exactly(0, QUANTITY_DERIVED);
+	assert_null(reason((r = build(&in), &r), FINDING_FITS_L2));
+	/* exactly the peak is no contradiction */
+	in.flops = exactly(100e6, QUANTITY_DERIVED);
+	r = build(&in);
+	assert_class(r, "compute", "derived");
+	assert_int_equal(r.verdict.reasons_n, 1);
+	/* an interval without a lower end does not excuse what is above */
+	in.flops = exactly(130e6, QUANTITY_DERIVED);
+	in.time_us.high = NAN;
+	r = build(&in);
+	assert_non_null(reason(&r, FINDING_OVER_PEAK));
+}
+
 /* ------------------------------------------------------------------------------------- unknown inputs */
 
 static void one_side(void **state)
@@ -548,8 +680,6 @@ static void contradictions(void **state)
 	r = build(&in);
 	assert_true(r.verdict.launch_bound);
 	assert_class(r, "unknown", "unknown");
-	in = with_shares(&d, 100, 20);
-	assert_null(reason((r = build(&in), &r), FINDING_OVER_PEAK));
 }
 
 /* The H200's tensor peaks are stated at 1830 MHz, and its clock may reach 1980. */
@@ -685,6 +815,19 @@ static void reasons_of_latency(void **state)
 	r = build(&in);
 	assert_string_equal(reason(&r, FINDING_SMALL_GRID),
 			    "47 blocks for 48 SMs: 1 SM never works");
+	in.grid_blocks = 48;
+	r = build(&in);
+	assert_non_null(strstr(reason(&r, FINDING_SMALL_GRID), "0.020 waves"));
+	in.sm_count = -1;
+	r = build(&in);
+	assert_non_null(strstr(reason(&r, FINDING_SMALL_GRID), "0.020 waves"));
+	in.sm_count = 48;
+	in.grid_blocks = 0;
+	r = build(&in);
+	assert_non_null(strstr(reason(&r, FINDING_SMALL_GRID), "0.020 waves"));
+	o.grid_warps_per_sm = 1;
+	r = build(&in);
+	assert_non_null(strstr(reason(&r, FINDING_FEW_WARPS), "the grid puts 1 warp on an SM"));
 	in.grid_blocks = 60;
 	o.waves = 0.5;
 	o.grid_warps_per_sm = 8;
@@ -846,6 +989,9 @@ int main(void)
 		cmocka_unit_test(words_of_the_shares),
 		cmocka_unit_test(weakest_label),
 		cmocka_unit_test(intervals),
+		cmocka_unit_test(intervals_of_all),
+		cmocka_unit_test(bounds_of_one_side),
+		cmocka_unit_test(exact_edges),
 		cmocka_unit_test(one_side),
 		cmocka_unit_test(no_peak),
 		cmocka_unit_test(no_time),
