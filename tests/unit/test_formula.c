@@ -164,6 +164,35 @@ static void ends(void **state)
 	assert_int_equal(end, 1);
 }
 
+/* Words longer than the room for them are cut, of a long path the end is shown. */
+static void long_words(void **state)
+{
+	char text[400], path[400], expected[400], word[8];
+	struct formula f = {.text = text, .n = 300, .source = path, .line = 1};
+	struct formula_value v;
+	struct err e;
+
+	(void)state;
+	memset(text, 'a', 300);
+	memset(path, 'p', 399);
+	path[399] = '\0';
+	assert_int_equal(formula_read(&f, &v, &e), -1);
+	snprintf(expected, sizeof(expected),
+		 "%.60s:1:1: %.31s is not known: the names are gx gy gz bx by bz", path, text);
+	assert_string_equal(e.text, expected);
+	f.at = 0;
+	assert_int_equal(formula_word(&f, word, sizeof(word)), 300);
+	assert_string_equal(word, "aaaaaaa");
+	assert_int_equal(f.at, 300);
+	f.n = 8;
+	f.at = 0;
+	assert_int_equal(formula_word(&f, word, sizeof(word)), 8);
+	assert_string_equal(word, "aaaaaaa");
+	f.at = 1;
+	assert_int_equal(formula_word(&f, word, sizeof(word)), 7);
+	assert_string_equal(word, "aaaaaaa");
+}
+
 static void counts_and_sizes(void **state)
 {
 	static const struct {
@@ -364,6 +393,7 @@ int main(void)
 		cmocka_unit_test(errors),
 		cmocka_unit_test(depth),
 		cmocka_unit_test(ends),
+		cmocka_unit_test(long_words),
 		cmocka_unit_test(counts_and_sizes),
 		cmocka_unit_test(random_expressions),
 		cmocka_unit_test(random_bytes),

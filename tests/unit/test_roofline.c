@@ -218,6 +218,23 @@ static void which_peak(void **state)
 	}
 }
 
+/* A product of which one FP16 figure is not known is no profile: the other one does not stand in for it. */
+static void no_stand_in(void **state)
+{
+	struct arch_device d = device_named("NVIDIA GeForce RTX 3070 Ti");
+
+	(void)state;
+	d.peaks[PEAK_FP16_TENSOR_FP32ACC] = NAN;
+	assert_int_equal(roofline_precision(&d, WORK_FP16, 1, 1).peak, PEAK_FP16_TENSOR_FP32ACC);
+	assert_int_equal(roofline_precision(&d, WORK_FP16, 1, -1).peak, -1);
+	assert_int_equal(roofline_precision(&d, WORK_FP16, -1, -1).peak, -1);
+	d.peaks[PEAK_FP16_TENSOR] = NAN;
+	assert_int_equal(roofline_precision(&d, WORK_FP16, -1, -1).peak, PEAK_FP16);
+	d.product = NULL;
+	d.peaks[PEAK_FP16_TENSOR] = 1;
+	assert_int_equal(roofline_precision(&d, WORK_FP16, 1, -1).peak, -1);
+}
+
 static void names_of_precisions(void **state)
 {
 	char name[ROOFLINE_NAME];
@@ -362,6 +379,11 @@ static void intervals(void **state)
 	r = build(&in);
 	assert_true(isnan(r.sol_memory_pct.low));
 	assert_class(r, "memory", "derived");
+	in = with_shares(&d, 66, 20);
+	in.flops.low *= 0.8;
+	r = build(&in);
+	assert_class(r, "compute", "estimated");
+	assert_non_null(strstr(reason(&r, FINDING_NEAR_THRESHOLD), "latency-bound"));
 	in = with_shares(&d, 55, 66);
 	in.flops.high *= 1.2;
 	r = build(&in);
@@ -521,6 +543,7 @@ static void one_side(void **state)
 	assert_true(isnan(r.intensity.low));
 	assert_string_equal(r.side, "unknown");
 	assert_false(quantity_known(&r.attained_pct));
+	assert_true(isnan(r.attained_pct.value));
 	assert_float_equal(r.attained_pct.low, 85, 1e-9);
 	assert_null(r.verdict.larger);
 
@@ -983,6 +1006,7 @@ int main(void)
 		cmocka_unit_test(published_balances),
 		cmocka_unit_test(saxpy),
 		cmocka_unit_test(which_peak),
+		cmocka_unit_test(no_stand_in),
 		cmocka_unit_test(names_of_precisions),
 		cmocka_unit_test(classes),
 		cmocka_unit_test(the_threshold_itself),
