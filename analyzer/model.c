@@ -91,56 +91,6 @@ static void build_occupancy(struct model_kernel *k, const struct model_device *d
 	k->cliff_known = smem_cliff_compute(&k->cliff, &d->hw.arch, &in);
 }
 
-static const char *few_blocks(struct arena *a, const struct model_kernel *k,
-			      const struct model_device *d)
-{
-	uint64_t blocks = count_volume(k->shape->grid);
-	int sms = k->shape->green_sm_count ? count_int(k->shape->green_sm_count) : d->hw.sm_count;
-	char waves[TEXT_NUMBER];
-
-	if (blocks < (uint64_t)sms)
-		return text_format(a, "%llu %s for %d SMs: %d %s", (unsigned long long)blocks,
-				   text_plural(blocks, "block", "blocks"), sms, sms - (int)blocks,
-				   text_plural((uint64_t)sms - blocks, "SM never works",
-					       "SMs never work"));
-	return text_format(
-		a, "%s waves: the grid does not fill the SMs with the blocks they could hold",
-		text_ratio(waves, k->occupancy.waves));
-}
-
-/* What time and geometry prove without knowing the work. */
-static void build_verdict(struct model_kernel *k, const struct model_device *d, struct arena *a)
-{
-	struct metric_class *v = &k->verdict;
-	const struct occupancy *o = &k->occupancy;
-	char waves[TEXT_NUMBER], full[TEXT_NUMBER], idle[TEXT_NUMBER];
-#define REASON(finding, ...) \
-	add_finding(v->reasons, &v->reasons_n, finding, text_format(a, __VA_ARGS__))
-
-	v->class = quantity_label_names[QUANTITY_UNKNOWN];
-	v->label = quantity_label_names[QUANTITY_UNKNOWN];
-	REASON(FINDING_WORK_UNKNOWN, "%s", finding_rows[FINDING_WORK_UNKNOWN].text);
-	if (k->occupancy_known && o->waves < 1)
-		add_finding(v->reasons, &v->reasons_n, FINDING_SMALL_GRID, few_blocks(a, k, d));
-	else if (k->occupancy_known && o->waves < 2 && o->last_wave_pct < 100)
-		REASON(FINDING_TAIL,
-		       "tail: %s waves, the last %s full; %s of the SM time idles when all blocks take the "
-		       "same time",
-		       text_ratio(waves, o->waves), text_pct(full, o->last_wave_pct),
-		       text_pct(idle, o->tail_waste_pct));
-	if (k->occupancy_known && o->enough_warps == 0)
-		REASON(FINDING_FEW_WARPS,
-		       "room for %d warp%s per SM, below the %d from which latency counts as hidden%s",
-		       o->warps_per_sm, o->warps_per_sm == 1 ? "" : "s", o->enough_warps_at,
-		       o->enough_is_published ? "" : " (a rule of thumb)");
-	if (k->times.median < SHORT_KERNEL_US)
-		REASON(FINDING_SHORT,
-		       "shorter than %.0f us: it may be bound by its launch, but the gaps between launches "
-		       "are not recorded",
-		       SHORT_KERNEL_US);
-#undef REASON
-}
-
 static bool is_jit(const struct session_image *image)
 {
 	return image && (image->kind == KBN_KIND_PTX || image->origin == KBN_ORIGIN_JIT);
@@ -204,9 +154,8 @@ static int build_kernel(struct model_kernel *k, const struct session_shape *s,
 	k->launches = count_sum(count_sum(s->sampled_out, s->untimeable), s->bracketed);
 	model_times(&k->times, &s->times, &d->bias, k->launches);
 	build_occupancy(k, d);
-	build_verdict(k, d, a);
 	build_traps(k, a);
-	return sources->work ? model_roofline(k, d, sources, a, e) : 0;
+	return model_roofline(k, d, sources, a, e);
 }
 
 /* ----------------------------------------------------------------- totals */

@@ -64,7 +64,7 @@ struct model_kernel {
 	bool cliff_known;
 	struct smem_cliff cliff;
 	struct metric_class verdict;
-	bool work_known; /* something of it: then `roofline` is filled, and the verdict is its */
+	bool work_known; /* something of it */
 	struct work work;
 	struct roofline roofline;
 	struct metric_finding traps[METRIC_FINDINGS];

@@ -77,12 +77,15 @@ int model_roofline(struct model_kernel *k, const struct model_device *d,
 		   const struct model_sources *sources, struct arena *a, struct err *e)
 {
 	const struct session_shape *s = k->shape;
-	const int found = s->overflow ? 0 : sources->work(sources->work_ctx, s, &k->work, e);
 	struct roofline_input in = {.device = &d->hw, .launch_gap_us = NAN};
+	int found = 0;
 
-	if (found <= 0)
-		return found;
-	k->work_known = true;
+	k->work = (struct work)WORK_INIT;
+	if (sources->work && !s->overflow)
+		found = sources->work(sources->work_ctx, s, &k->work, e);
+	if (found < 0)
+		return -1;
+	k->work_known = found > 0;
 	if (k->work.dtype == WORK_DTYPE_NONE && k->code.sass)
 		work_set_dtype(&k->work, dtype_of_code(k->code.sass));
 	in.flops = work_flops(&k->work);
@@ -91,7 +94,7 @@ int model_roofline(struct model_kernel *k, const struct model_device *d,
 	in.precision = roofline_precision(&d->hw, k->work.dtype, on_tensor(k->code.sass),
 					  sums_fp32(k->code.sass));
 	in.occupancy = k->occupancy_known ? &k->occupancy : NULL;
-	in.grid_blocks = count_volume(s->grid);
+	in.grid_blocks = s->overflow ? 0 : count_volume(s->grid);
 	in.sm_count = s->green_sm_count ? count_int(s->green_sm_count) : d->hw.sm_count;
 	if (roofline_build(&k->roofline, &in, a, e) != 0)
 		return -1;

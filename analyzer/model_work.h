@@ -8,8 +8,8 @@
 #include "model.h"
 
 /*
- * Asks sources->work for the work of the kernel, and fills work, roofline and verdict when something of it is
- * known. -1 with the reason when that fails, or memory has run out.
+ * Asks sources->work for the work of the kernel and fills work, roofline and verdict; without work the verdict
+ * is what time and geometry prove. -1 with the reason when that fails, or memory has run out.
  */
 int model_roofline(struct model_kernel *k, const struct model_device *d,
 		   const struct model_sources *sources, struct arena *a, struct err *e);
