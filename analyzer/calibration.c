@@ -4,6 +4,7 @@
  */
 #include "calibration.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -121,6 +122,23 @@ int calibration_load(struct calibration *c, const uint8_t uuid[16], struct err *
 	if (data)
 		rc = calibration_parse(c, data, bytes, e);
 	free(data);
+	return rc;
+}
+
+int calibration_file(struct calibration *c, const char *path, struct err *e)
+{
+	size_t bytes = 0;
+	char *data;
+	int rc;
+
+	errno = 0;
+	data = slurp(path, &bytes);
+	if (!data)
+		return err_set(e, ERR_IO, -1, "%s: %s", err_path(path), strerror(errno));
+	rc = calibration_parse(c, data, bytes, e);
+	free(data);
+	if (rc == 0)
+		c->is_of_user = true;
 	return rc;
 }
 

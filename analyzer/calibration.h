@@ -14,7 +14,8 @@
 
 struct calibration {
 	bool found;
-	char date[40]; /* RFC 3339 */
+	bool is_of_user; /* a file that the user named, not the one of this device */
+	char date[40];   /* RFC 3339 */
 	double gated_bias_us, gated_uncertainty_us,
 		plain_bias_us; /* NaN = not measured, as below */
 	double copy_gbps;      /* bytes read and written */
@@ -27,6 +28,9 @@ struct calibration {
  * A missing file is no error: c->found = false. A damaged one fails and leaves c->found = false.
  */
 int calibration_load(struct calibration *c, const uint8_t uuid[16], struct err *e);
+
+/* The same of a file that must be there, for peaks that the user wants. */
+int calibration_file(struct calibration *c, const char *path, struct err *e);
 
 /* Read one calibration document. `uuid` of the file is not checked. */
 int calibration_parse(struct calibration *c, const char *json, size_t bytes, struct err *e);

@@ -6,6 +6,7 @@
 #define KBN_CMD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "err.h"
 
@@ -20,12 +21,19 @@ enum cmd_status {
 int cmd_run(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_analyze(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_occupancy(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
 int cmd_sass(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
+
+struct report;
+
+/* Write a report as "text", "md", "json" or "csv" to `path`, NULL = standard output. top: 0 = as the format likes. */
+int cmd_write_report(const struct report *r, const char *format, const char *path, size_t top,
+		     struct err *e);
 
 /* Does `word` look like the id of a statement in a report: KBN-N010, n010? */
 bool cmd_is_note(const char *word);

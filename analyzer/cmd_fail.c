@@ -6,14 +6,10 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "arch.h"
-
-#define NO_TERMINAL_COLUMNS 100 /* of a pipe or file: wide enough for every column of the table */
 
 int cmd_fail(const char *command, const struct err *e)
 {
@@ -74,15 +70,4 @@ int cmd_no_device(const char *name, struct err *e)
 			name, like->name);
 	return err_set(e, ERR_USAGE, -1,
 		       "no device or architecture named %s (kbn devices lists all)", name);
-}
-
-int cmd_columns(int fd)
-{
-	const char *set = getenv("COLUMNS");
-	struct winsize w;
-	int n = set ? atoi(set) : 0;
-
-	if (n <= 0 && ioctl(fd, TIOCGWINSZ, &w) == 0)
-		n = w.ws_col;
-	return n > 0 && n < 1000 ? n : NO_TERMINAL_COLUMNS;
 }

@@ -101,18 +101,6 @@ static const char *format_name(const struct request *q)
 	return q->json ? "json" : q->md ? "md" : q->csv ? "csv" : "text";
 }
 
-static int write_report(const struct request *q, const struct report *r, struct err *e)
-{
-	const struct render_format *f = render_find(format_name(q));
-	struct render_options o = {cmd_columns(STDOUT_FILENO), (size_t)(q->top > 0 ? q->top : 0)};
-
-	if (q->output)
-		return render_file(f, r, &o, q->output, e);
-	if (f->report(r, &o, stdout, e) != 0)
-		return -1;
-	return fflush(stdout) == 0 ? 0 : err_set(e, ERR_IO, -1, "cannot write to standard output");
-}
-
 /* ---- at the end of a recorded program ---- */
 
 /* Is `name` in a list like "md,json"? */
@@ -204,7 +192,9 @@ int cmd_report(int argc, char **argv)
 		rc = cmd_fail("report", &e);
 		goto out;
 	}
-	if (open_report(&a, &q, filter, &e) != 0 || write_report(&q, &a.report, &e) != 0)
+	if (open_report(&a, &q, filter, &e) != 0 ||
+	    cmd_write_report(&a.report, format_name(&q), q.output, (size_t)(q.top > 0 ? q.top : 0),
+			     &e) != 0)
 		rc = cmd_fail("report", &e);
 	analysis_close(&a);
 out:

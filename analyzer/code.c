@@ -20,10 +20,22 @@
 _Static_assert(sizeof(struct jit_option) == sizeof(*((struct session_image *)0)->jit),
 	       "option pairs are the same");
 
+static int copy(const struct session_image *image, uint8_t **data, size_t *bytes, struct err *e)
+{
+	*bytes = image->stored_bytes;
+	*data = malloc(*bytes + 1);
+	if (!*data)
+		return err_set(e, ERR_MEMORY, -1, "out of memory");
+	memcpy(*data, image->data, *bytes);
+	return 0;
+}
+
 static int load(const struct session_image *image, uint8_t **data, size_t *bytes, struct err *e)
 {
 	uint8_t hash[16];
 
+	if (image->data)
+		return copy(image, data, bytes, e);
 	if (!image->path)
 		return err_set(e, ERR_NOT_FOUND, -1, "%s",
 			       image->why_missing ? image->why_missing : "the code was not stored");

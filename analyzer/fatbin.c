@@ -300,8 +300,8 @@ int fatbin_view(const struct fatbin_entry *entry, struct fatbin_room *room, stru
 
 /* ---- selection */
 
-/* How well an entry fits: 0 = not at all, else the higher the better; cubins above any PTX. */
-static uint32_t fitness(const struct fatbin_entry *n, uint32_t sm)
+/* Cubins are above any PTX. */
+uint32_t fatbin_fitness(const struct fatbin_entry *n, uint32_t sm)
 {
 	uint32_t rank = n->is_arch_specific ? 2 : n->is_family_specific ? 1 : 0;
 
@@ -324,7 +324,7 @@ int fatbin_select(struct buf data, uint32_t sm, struct fatbin_entry *entry, stru
 	if (fatbin_open(&f, data, e) < 0)
 		return -1;
 	while ((rc = fatbin_next(&f, &n, e)) > 0) {
-		uint32_t fits = fitness(&n, sm);
+		uint32_t fits = fatbin_fitness(&n, sm);
 
 		if (fits > best) {
 			best = fits;

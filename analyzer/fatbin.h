@@ -88,4 +88,7 @@ int fatbin_view(const struct fatbin_entry *entry, struct fatbin_room *room, stru
  */
 int fatbin_select(struct buf data, uint32_t sm, struct fatbin_entry *entry, struct err *e);
 
+/* How well an entry fits a device by that rule: 0 = not at all, else the higher the better. */
+uint32_t fatbin_fitness(const struct fatbin_entry *entry, uint32_t sm);
+
 #endif

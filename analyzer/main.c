@@ -25,6 +25,8 @@ static const struct command {
 	 "analyse a recording, also while the program still runs"},
 	{"diff", cmd_diff, "BASE... --to NEW... [options]",
 	 "what changed between runs, with a verdict for scripts"},
+	{"analyze", cmd_analyze, "FILE --grid X --block X ...",
+	 "the same of a kernel in a file, without a run"},
 	{"merge", cmd_merge, "DIR... -o DIR", "many processes or ranks into one run directory"},
 	{"devices", cmd_devices, "[NAME] [--json]", "the hardware tables with their sources"},
 	{"occupancy", cmd_occupancy, "--arch sm_XX --registers N ...",

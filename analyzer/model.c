@@ -34,7 +34,10 @@ static int build_device(struct model_device *d, const struct session_device *s,
 		return -1;
 	for (size_t i = 0; i < s->attrs_n; i++)
 		attrs[i] = (struct arch_attribute){s->attrs[i].attribute, s->attrs[i].value};
-	arch_describe(&d->hw, s->name, s->cc, s->mig[0] != '\0', attrs, s->attrs_n);
+	if (s->is_row && product_find(s->name))
+		arch_describe_product(&d->hw, product_find(s->name));
+	else
+		arch_describe(&d->hw, s->name, s->cc, s->mig[0] != '\0', attrs, s->attrs_n);
 	if (c)
 		d->calibration = *c;
 	d->bias = calibration_bias(c, s->cc);
@@ -43,7 +46,7 @@ static int build_device(struct model_device *d, const struct session_device *s,
 	for (int i = 0; i < PEAK_N; i++)
 		if (!isnan(c->peaks[i])) {
 			d->hw.peaks[i] = c->peaks[i];
-			d->hw.peaks_source = "calibrated";
+			d->hw.peaks_source = c->is_of_user ? "file" : "calibrated";
 		}
 	if (!isnan(c->copy_gbps))
 		d->hw.dram_gbps = c->copy_gbps;
@@ -167,7 +170,7 @@ static void add_kernel_time(struct quantity *sum, const struct quantity *q)
 	sum->high += q->high;
 	if (q->label == QUANTITY_ESTIMATED)
 		sum->label = QUANTITY_ESTIMATED;
-	if (q->by == QUANTITY_BY_EVENTS)
+	if (q->by == QUANTITY_BY_EVENTS || q->by == QUANTITY_BY_USER)
 		sum->by = q->by;
 }
 

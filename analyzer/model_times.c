@@ -10,6 +10,8 @@
 #define Z95          1.96
 
 static const char below_resolution[] = "below the resolution of the event pair";
+static const char not_given[] = "nothing ran, and no time was given";
+static const char given[] = "by the user, not by kbn";
 
 /* Good samples by kind: steady ones, or warm-up where there is nothing else. */
 struct mixture {
@@ -263,6 +265,27 @@ static const char *why_untimed(const struct session_times *t, uint64_t ran)
 	return "no launch of it was timed";
 }
 
+/* Of no event pair: nothing is taken off, and how far they are off is the user's knowledge. */
+static void from_user(struct metric_times *out, const struct session_times *t)
+{
+	double sum = 0;
+
+	out->why = t->given_n ? NULL : not_given;
+	out->total = quantity_unknown(not_given);
+	if (!t->given_n)
+		return;
+	for (size_t i = 0; i < t->given_n; i++)
+		sum += t->given_us[i];
+	out->timed = t->given_n;
+	out->method = quantity_by_names[QUANTITY_BY_USER];
+	out->mean = sum / (double)t->given_n;
+	out->median = quantile(t->given_us, t->given_n, 0.5);
+	out->p90 = quantile(t->given_us, t->given_n, 0.9);
+	out->min = t->given_us[0];
+	out->max = t->given_us[t->given_n - 1];
+	out->total = (struct quantity){sum, sum, sum, QUANTITY_MEASURED, QUANTITY_BY_USER, given};
+}
+
 void model_times(struct metric_times *out, const struct session_times *t,
 		 const struct event_bias *bias, uint64_t ran)
 {
@@ -279,6 +302,10 @@ void model_times(struct metric_times *out, const struct session_times *t,
 				     .max = NAN,
 				     .first = NAN,
 				     .uncertainty = NAN};
+	if (t->is_given) {
+		from_user(out, t);
+		return;
+	}
 	out->total = quantity_unknown(why_untimed(t, ran));
 	out->why = out->total.why;
 	if (out->timed == 0 || !early_collect(&early, t, bias))

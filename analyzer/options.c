@@ -50,7 +50,13 @@ static int set_triple(const struct option_spec *o, const char *value, struct err
 		}
 		at = end + 1;
 	}
-	return err_set(e, ERR_USAGE, -1, "%s wants X[,Y[,Z]], not \"%s\"", o->name, value);
+	return err_set(e, ERR_USAGE, -1, "%s wants X[,Y[,Z]], each at least 1, not \"%s\"", o->name,
+		       value);
+}
+
+static void add(struct option_list *list, const char *value)
+{
+	list->at[list->n++] = value;
 }
 
 static int set(const struct option_spec *o, const char *value, struct err *e)
@@ -60,6 +66,7 @@ static int set(const struct option_spec *o, const char *value, struct err *e)
 	case OPTION_TEXT: *(const char **)o->target = value; return 0;
 	case OPTION_NUMBER: return set_number(o, value, e);
 	case OPTION_TRIPLE: return set_triple(o, value, e);
+	case OPTION_LIST: add(o->target, value); return 0;
 	}
 	return -1;
 }

@@ -17,6 +17,13 @@ enum option_kind {
 	OPTION_TEXT,   /* const char ** */
 	OPTION_NUMBER, /* int64_t *, not negative */
 	OPTION_TRIPLE, /* int64_t[3]: X[,Y[,Z]], missing ones are 1 */
+	OPTION_LIST,   /* struct option_list *, may be given again */
+};
+
+/* Every value of one option, in their order. */
+struct option_list {
+	const char **at; /* room of the caller's for argc */
+	size_t n;
 };
 
 struct option_spec {

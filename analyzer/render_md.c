@@ -81,6 +81,29 @@ static const char *show_pct(char *t, double v)
 
 /* --------------------------------------------------------------- workload */
 
+static void command(const struct report_run *p, FILE *out)
+{
+	fputc('`', out);
+	for (size_t k = 0, n = 0; k < p->command_n && n < NAME_CHARS; k++) {
+		for (const char *s = p->command[k]; *s && n < NAME_CHARS; s++, n++)
+			fputc(*s == '`' ? '\'' : *s, out);
+		if (k + 1 < p->command_n)
+			fputc(' ', out);
+	}
+	fputc('`', out);
+}
+
+/* Nothing ran: no end, no duration, no accounting. */
+static void given(const struct report *r, FILE *out)
+{
+	for (size_t i = 0; i < r->runs_n; i++) {
+		fputs("- ", out);
+		command(&r->runs[i], out);
+		fprintf(out, ": %s\n", r->runs[i].end_text);
+	}
+	fputs("\n", out);
+}
+
 static void runs(const struct report *r, FILE *out)
 {
 	char t[TEXT_NUMBER];
@@ -91,14 +114,8 @@ static void runs(const struct report *r, FILE *out)
 		fputs("- ", out);
 		if (p->rank >= 0)
 			fprintf(out, "rank %d: ", p->rank);
-		fputc('`', out);
-		for (size_t k = 0, n = 0; k < p->command_n && n < NAME_CHARS; k++) {
-			for (const char *s = p->command[k]; *s && n < NAME_CHARS; s++, n++)
-				fputc(*s == '`' ? '\'' : *s, out);
-			if (k + 1 < p->command_n)
-				fputc(' ', out);
-		}
-		fprintf(out, "` on %s, pid %u, %s, %s", *p->host ? p->host : "unknown host", p->pid,
+		command(p, out);
+		fprintf(out, " on %s, pid %u, %s, %s", *p->host ? p->host : "unknown host", p->pid,
 			text_us(t, 1e6 * p->duration_s), p->end_text);
 		if (*p->driver)
 			fprintf(out, ", driver %s", p->driver);
@@ -247,8 +264,9 @@ static void baseline(const struct report_kernel *k, FILE *out)
 	if (t->why)
 		fprintf(out, "- median: not known (%s)\n", t->why);
 	else
-		fprintf(out, "- median **%s** +-%s, p90 %s, min %s, max %s (%s timed, %s)\n",
-			text_us(a, t->median), text_us(b, t->uncertainty), text_us(c, t->p90),
+		fprintf(out, "- median **%s**%s%s, p90 %s, min %s, max %s (%s timed, %s)\n",
+			text_us(a, t->median), isnan(t->uncertainty) ? "" : " +-",
+			isnan(t->uncertainty) ? "" : text_us(b, t->uncertainty), text_us(c, t->p90),
 			text_us(d, t->min), text_us(e, t->max), text_count(f, t->timed), t->method);
 	if (!isnan(t->first))
 		fprintf(out, "- first launch: %s\n", text_us(a, t->first));
@@ -530,11 +548,16 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 	if (r->reality_unknown)
 		fputs("> **Whether these times are real is not known**: the device is not.\n\n",
 		      out);
-	runs(r, out);
+	if (r->is_given)
+		given(r, out);
+	else
+		runs(r, out);
 	if (r->devices_n)
 		devices(r, out);
-	accounting(&r->accounting, out);
-	workload_time(r, out);
+	if (!r->is_given) {
+		accounting(&r->accounting, out);
+		workload_time(r, out);
+	}
 	if (r->notes_n) {
 		fputs("## Notes\n\n", out);
 		for (size_t i = 0; i < r->notes_n; i++) {

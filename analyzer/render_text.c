@@ -93,6 +93,29 @@ static void head_device(const struct report_device *d, int columns, FILE *out)
 	text_wrapped("", line, columns, out);
 }
 
+/* Nothing ran: no end, no duration, no accounting. */
+static void head_given(const struct report *r, int columns, FILE *out)
+{
+	const struct quantity *time = &r->totals.kernel_time_us;
+	char line[TEXT_LINE], n[TEXT_NUMBER], t[TEXT_NUMBER];
+
+	for (size_t i = 0; i < r->runs_n; i++) {
+		put_command(line, &r->runs[i], false);
+		text_wrapped("", line, columns, out);
+	}
+	for (size_t i = 0; i < r->devices_n; i++)
+		head_device(&r->devices[i], columns, out);
+	if (!quantity_known(time)) {
+		text_wrapped("launches     ", "none: nothing ran", columns, out);
+		return;
+	}
+	snprintf(line, sizeof(line), "nothing ran; %s %s by the user, %s together",
+		 text_count(n, r->accounting.timed),
+		 text_plural(r->accounting.timed, "time is given", "times are given"),
+		 text_us(t, time->value));
+	text_wrapped("launches     ", line, columns, out);
+}
+
 static void bins(const struct report_accounting *a, int columns, FILE *out)
 {
 	const struct {
@@ -134,6 +157,18 @@ static void head_time(const struct report *r, int columns, FILE *out)
 		snprintf(line, sizeof(line), "not known: %s", k->why ? k->why : "");
 	text_wrapped("kernel time  ", line, columns, out);
 	text_wrapped("timing       ", render_timing(timing, &r->timing), columns, out);
+}
+
+static void head_recorded(const struct report *r, int columns, FILE *out)
+{
+	for (size_t i = 0; i < r->runs_n && i < 8; i++)
+		head_run(&r->runs[i], columns, out);
+	if (r->runs_n > 8)
+		fprintf(out, "... and %zu processes more\n", r->runs_n - 8);
+	for (size_t i = 0; i < r->devices_n; i++)
+		head_device(&r->devices[i], columns, out);
+	bins(&r->accounting, columns, out);
+	head_time(r, columns, out);
 }
 
 /* ------------------------------------------------------------------ table */
@@ -285,14 +320,10 @@ static int report_text(const struct report *r, const struct render_options *opti
 		     : r->reality_unknown ? "whether these times are real is not known"
 					  : "",
 		     o.columns, out);
-	for (size_t i = 0; i < r->runs_n && i < 8; i++)
-		head_run(&r->runs[i], o.columns, out);
-	if (r->runs_n > 8)
-		fprintf(out, "... and %zu processes more\n", r->runs_n - 8);
-	for (size_t i = 0; i < r->devices_n; i++)
-		head_device(&r->devices[i], o.columns, out);
-	bins(&r->accounting, o.columns, out);
-	head_time(r, o.columns, out);
+	if (r->is_given)
+		head_given(r, o.columns, out);
+	else
+		head_recorded(r, o.columns, out);
 	if (r->kernels_n)
 		table(r, &o, out);
 	notes(r, o.columns, out);

@@ -101,6 +101,7 @@ static void build_end(struct builder *b, struct report_run *out, const struct se
 		[SESSION_END_RUNNING] = {"running", "still running", ""},
 		[SESSION_END_EXIT] = {"exit", "exit (status not recorded)", ""},
 		[SESSION_END_KILLED] = {"killed", "killed or _exit", " (no exit handlers)"},
+		[SESSION_END_NEVER] = {NULL, "nothing ran", ""},
 		[SESSION_END_STOPPED] = {NULL, "end not seen (recording stopped before)",
 					 " (recording stopped before)"},
 	};
@@ -154,7 +155,7 @@ static void build_device(struct builder *b, struct report_device *out,
 
 	calibration_uuid(uuid, in->uuid);
 	out->hw = m->hw;
-	out->uuid = report_must(b, text_format(b->arena, "%s", uuid));
+	out->uuid = report_must(b, text_format(b->arena, "%s", in->is_row ? "" : uuid));
 	out->mig = clean_or_null(b, in->mig);
 	out->name = report_clean(b, in->name);
 	out->calibrated = m->calibration.found ? report_clean(b, m->calibration.date) : NULL;
@@ -193,6 +194,7 @@ static void build_head(struct builder *b)
 	const struct model_totals *sum = &b->m->totals;
 
 	r->version = KBN_VERSION;
+	r->is_given = b->s->is_given;
 	r->no_code = no_code;
 	r->no_memory = no_memory;
 	r->no_counters = no_counters;

@@ -108,6 +108,7 @@ struct report {
 	bool simulated;       /* the times are those of a stand-in driver */
 	bool reality_unknown; /* not simulated as far as is known; but of some device nothing is known */
 	bool running;         /* a process is still being recorded */
+	bool is_given;        /* nothing ran: launches as the user describes them */
 	struct report_run *runs;
 	size_t runs_n;
 	struct report_device *devices;

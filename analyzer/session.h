@@ -22,6 +22,7 @@ enum session_end {
 	SESSION_END_RUNNING,
 	SESSION_END_EXIT, /* its exit handlers ran */
 	SESSION_END_KILLED, /* gone without them: killed, _exit, or another program in its place (exec) */
+	SESSION_END_NEVER,  /* nothing ran: see session_given.h */
 	SESSION_END_STOPPED /* the recording turned itself off: how the process ended was not seen */
 };
 
@@ -57,6 +58,7 @@ struct session_device {
 	uint8_t uuid[16];
 	const char *name, *mig; /* mig "" = none */
 	int cc;                 /* 90 */
+	bool is_row;            /* no device: the product or profile of that name in the table */
 	uint64_t total_bytes;
 	struct {
 		int32_t attribute, value;
@@ -70,6 +72,7 @@ int32_t session_attr(const struct session_device *d, int attribute, int32_t miss
 struct session_image {
 	uint8_t hash[16];        /* all zero when never stored */
 	const char *path;        /* of the stored file, NULL = not stored */
+	const uint8_t *data;     /* or its stored_bytes bytes, where they are at hand; else NULL */
 	const char *why_missing; /* NULL when stored */
 	const char *file;        /* path the program loaded, NULL = from memory */
 	enum kbn_image_origin origin;
@@ -105,6 +108,9 @@ struct session_times {
 	struct kbn_early *early;
 	size_t early_n;      /* of all threads and processes, by launch number */
 	uint64_t sketchless; /* samples whose sketch was not kept (cap, disk) */
+	bool is_given; /* all of the above is 0: nothing ran, and the user says how long it takes: */
+	const double *given_us; /* ascending */
+	size_t given_n;
 };
 
 struct session_params { /* a parameter sample, bytes as packed by the driver's table */
@@ -142,6 +148,11 @@ enum session_note_kind {
 	SESSION_NOTE_TWICE,   /* the same recording was given twice and read once */
 	SESSION_NOTE_TORN,    /* `value` parts were being written while they were read */
 	SESSION_NOTE_UNKNOWN, /* `value` records of a kind that only a newer kbn knows */
+	/* of launches that nobody recorded (session_given.h) */
+	SESSION_NOTE_GIVEN,    /* that nothing ran */
+	SESSION_NOTE_CHOICE,   /* which code of the file was taken; text */
+	SESSION_NOTE_LEFT_OUT, /* kernels that cannot be launched so; text */
+	SESSION_NOTE_NOT_USED, /* what was given and is not used; text */
 };
 #define SESSION_NO_RUN UINT32_MAX
 
@@ -175,6 +186,7 @@ struct session {
 	size_t graphs_n;
 	struct session_note *notes;
 	size_t notes_n;
+	bool is_given;       /* nothing was recorded: launches as the user describes them */
 	struct arena *arena; /* owns everything above */
 };
 

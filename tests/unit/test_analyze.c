@@ -1,0 +1,356 @@
+/*
+ * test_analyze.c - kbn analyze: every sample cubin at the geometry of its sample, the document against its
+ * schema, its registers against the linker's own listing, what must be said of it and what must not; times
+ * of the user; which kernels and which code are taken; launches that cannot be.
+ */
+#include "kbn_test.h"
+
+#include <jansson.h>
+
+#include "arch.h"
+#include "cmd.h"
+#include "occupancy.h"
+#include "schema_valid.h"
+
+#define GOLDEN "tests/golden/cubin/"
+#define WORDS  64
+
+/* Run the command; its document, NULL when it failed. *status = exit status. */
+static json_t *analyze(int *status, const char *words)
+{
+	char path[] = "/tmp/kbn-analyze-XXXXXX", line[1024], *argv[WORDS];
+	const int fd = mkstemp(path);
+	json_t *doc = NULL;
+	int argc = 0;
+
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(line, sizeof(line), "analyze --json -o %s %s", path, words);
+	for (char *w = strtok(line, " "); w; w = strtok(NULL, " "))
+		argv[argc++] = w;
+	argv[argc] = NULL;
+	*status = cmd_analyze(argc, argv);
+	if (*status == CMD_GOOD)
+		doc = json_load_file(path, 0, NULL);
+	unlink(path);
+	return doc;
+}
+
+static int status_of(const char *words)
+{
+	int status;
+
+	json_decref(analyze(&status, words));
+	return status;
+}
+
+static json_t *must(const char *words)
+{
+	int status;
+	json_t *doc = analyze(&status, words);
+
+	assert_int_equal(status, CMD_GOOD);
+	assert_non_null(doc);
+	assert_valid(doc, "kbn-report/1");
+	return doc;
+}
+
+static json_t *kernel_of(json_t *doc)
+{
+	assert_int_equal(json_array_size(json_object_get(doc, "kernels")), 1);
+	return json_array_get(json_object_get(doc, "kernels"), 0);
+}
+
+static json_t *at(json_t *v, const char *key, const char *below)
+{
+	v = json_object_get(v, key);
+	return below ? json_object_get(v, below) : v;
+}
+
+static bool has_id(json_t *list, const char *id)
+{
+	json_t *f;
+	size_t i;
+
+	json_array_foreach(list, i, f) if (!strcmp(json_string_value(json_object_get(f, "id")),
+						   id)) return true;
+	return false;
+}
+
+/* ---- the samples */
+
+static const struct sample {
+	const char *name, *block;
+	unsigned x, y; /* grid, in multiples of the number of SMs where per_sm > 0 */
+	double per_sm; /* PER_WAVE: as many as fit */
+	int more;      /* blocks beyond that */
+	const char *
+		says; /* the finding that its first comment names, NULL = none of time and geometry */
+	const char * not ;
+} samples[] = {
+#define PER_WAVE (-1)
+	{"atomic_bad", "256", 4096, 1, 0, 0, NULL, NULL},
+	{"atomic_good", "256", 4096, 1, 0, 0, NULL, NULL},
+	{"bank_conflict_bad", "32,8", 128, 128, 0, 0, NULL, NULL},
+	{"bank_conflict_good", "32,8", 128, 128, 0, 0, NULL, NULL},
+	{"divergent_bad", "256", 4096, 1, 0, 0, NULL, NULL},
+	{"divergent_good", "256", 4096, 1, 0, 0, NULL, NULL},
+	{"ffma_peak_bad", "128", 0, 1, 1, 0, NULL, NULL},
+	{"ffma_peak_good", "128", 0, 1, 1, 0, NULL, NULL},
+	{"fp64_leak_bad", "256", 16384, 1, 0, 0, NULL, NULL},
+	{"fp64_leak_good", "256", 16384, 1, 0, 0, NULL, NULL},
+	{"gemm_bad", "16,16", 64, 64, 0, 0, NULL, NULL},
+	{"gemm_good", "128", 8, 16, 0, 0, NULL, NULL},
+	{"memory_stream_bad", "256", 0, 1, 4, 0, NULL, NULL},
+	{"memory_stream_good", "256", 0, 1, 8, 0, NULL, NULL},
+	{"pointer_chase_bad", "128", 0, 1, 1, 0, NULL, NULL},
+	{"pointer_chase_good", "128", 0, 1, 1, 0, NULL, NULL},
+	{"smem_cliff_bad", "256", 0, 1, 2, 0, "KBN-T006", NULL},
+	{"smem_cliff_good", "256", 0, 1, 2, 0, NULL, "KBN-T006"},
+	{"spill_bad", "256", 4096, 1, 0, 0, "KBN-T002", NULL},
+	{"spill_good", "256", 4096, 1, 0, 0, NULL, "KBN-T002"},
+	{"tail_bad", "256", 0, 1, PER_WAVE, 1, "KBN-R003", NULL},
+	{"tail_good", "256", 0, 1, PER_WAVE, 0, NULL, "KBN-R003"},
+	{"tiny_grid_bad", "256", 8, 1, 0, 0, "KBN-R002", NULL},
+	{"tiny_grid_good", "256", 4096, 1, 0, 0, NULL, "KBN-R002"},
+	{"uncoalesced_bad", "256", 65536, 1, 0, 0, NULL, NULL},
+	{"uncoalesced_good", "256", 65536, 1, 0, 0, NULL, NULL},
+};
+static const int sms[] = {80, 86, 89, 90, 100, 120};
+
+/* Registers by the listing that was made with other tools. */
+static int registers_of(const char *file)
+{
+	FILE *f = fopen(GOLDEN "RESOURCES", "r");
+	char line[512], name[256];
+	int registers, found = -1;
+
+	assert_non_null(f);
+	while (found < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%255s %*s %d", name, &registers) == 2 && !strcmp(name, file))
+			found = registers;
+	fclose(f);
+	return found;
+}
+
+/* The shared memory of the two samples of the cliff. */
+static long dyn_smem(const struct sample *s, const struct arch *a)
+{
+	if (strncmp(s->name, "smem_cliff", 10))
+		return 0;
+	return a->smem_per_sm_kb * 1024 / 2 - a->smem_reserved_bytes +
+	       !strcmp(s->name, "smem_cliff_bad");
+}
+
+static void check_sample(const struct sample *s, int sm)
+{
+	const struct product *p = product_reference(sm);
+	const struct arch *a = arch_find(sm, NULL);
+	const double per_sm = s->per_sm == PER_WAVE ? a->warps_per_sm / 8 : s->per_sm;
+	const unsigned x = s->x ? s->x : (unsigned)(per_sm * p->sm_count) + (unsigned)s->more;
+	char words[512], file[128];
+	json_t *doc, *k;
+
+	snprintf(file, sizeof(file), "%s.sm_%d", s->name, sm);
+	snprintf(words, sizeof(words), GOLDEN "%s.cubin --grid %u,%u --block %s --dyn-smem %ld",
+		 file, x, s->y, s->block, dyn_smem(s, a));
+	doc = must(words);
+	k = kernel_of(doc);
+	assert_string_equal(
+		json_string_value(at(json_array_get(at(doc, "devices", NULL), 0), "name", NULL)),
+		p->name);
+	assert_int_equal(json_integer_value(at(k, "resources", "registers")), registers_of(file));
+	assert_true(json_is_null(at(json_array_get(at(doc, "runs", NULL), 0), "end", NULL)));
+	assert_int_equal(json_integer_value(at(k, "launches", NULL)), 0);
+	assert_int_equal(json_integer_value(at(doc, "accounting", "launches_seen")), 0);
+	assert_string_equal(json_string_value(json_object_get(at(k, "time_us", "total"), "label")),
+			    "unknown");
+	assert_true(json_integer_value(at(k, "occupancy", "blocks_per_sm")) > 0);
+	assert_true(has_id(at(doc, "notes", NULL), "KBN-N044"));
+	for (int i = 0; i < 2; i++) {
+		const char *id = i ? s->not : s->says;
+		const bool is_there = id && (has_id(at(k, "traps", NULL), id) ||
+					     has_id(at(k, "bottleneck", "reasons"), id));
+
+		if (id && is_there != !i)
+			fail_msg("%s: %s is %s", file, id, i ? "said" : "not said");
+	}
+	json_decref(doc);
+}
+
+static void every_sample(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
+		for (size_t k = 0; k < sizeof(sms) / sizeof(*sms); k++)
+			check_sample(&samples[i], sms[k]);
+}
+
+/* ---- times */
+
+#define GEMM GOLDEN "gemm_bad.sm_90.cubin --grid 64,64 --block 16,16 "
+
+static void times_are_the_users(void **state)
+{
+	json_t *doc = must(GEMM "--time-us 30 --time-us 10 --time-us 5e6"), *k = kernel_of(doc),
+	       *total;
+
+	(void)state;
+	total = at(k, "time_us", "total");
+	assert_string_equal(json_string_value(json_object_get(total, "by")), "user");
+	assert_string_equal(json_string_value(json_object_get(total, "label")), "measured");
+	assert_true(json_number_value(json_object_get(total, "value")) == 5000040);
+	assert_true(json_number_value(at(k, "time_us", "median")) == 30); /* no bias is taken off */
+	assert_true(json_number_value(at(k, "time_us", "min")) == 10);
+	assert_true(json_number_value(at(k, "time_us", "max")) == 5e6);
+	assert_true(json_is_null(at(k, "time_us", "first")));
+	assert_true(json_is_null(at(k, "time_us", "uncertainty")));
+	assert_string_equal(json_string_value(at(k, "time_us", "method")), "user");
+	assert_int_equal(json_integer_value(at(k, "launches", NULL)), 3);
+	assert_int_equal(json_integer_value(at(doc, "accounting", "launches_seen")), 3);
+	assert_int_equal(json_integer_value(at(doc, "accounting", "timed")), 3);
+	assert_string_equal(
+		json_string_value(json_object_get(at(doc, "totals", "kernel_time_us"), "by")),
+		"user");
+	assert_string_equal(
+		json_string_value(json_object_get(at(doc, "totals", "busy_pct"), "label")),
+		"unknown");
+	json_decref(doc);
+}
+
+/* ---- device, peaks */
+
+static json_t *device_of(json_t *doc)
+{
+	return json_array_get(json_object_get(doc, "devices"), 0);
+}
+
+static void devices(void **state)
+{
+	json_t *doc = must(
+		       GOLDEN
+		       "gemm_bad.sm_80.cubin --grid 64,64 --block 16,16 --device ga104-reference"),
+	       *d;
+
+	(void)state;
+	/* sm_86 runs the code of sm_80 */
+	d = device_of(doc);
+	assert_string_equal(json_string_value(at(d, "peaks_source", NULL)), "profile");
+	assert_true(json_number_value(at(d, "peaks", "fp32_tflops")) == 21.7);
+	assert_true(json_number_value(at(d, "dram_gbps", NULL)) == 608);
+	assert_string_equal(json_string_value(at(kernel_of(doc), "code", "arch")), "sm_80");
+	assert_string_equal(json_string_value(at(kernel_of(doc), "code", "origin")), "file");
+	json_decref(doc);
+	doc = must(GOLDEN "gemm_bad.sm_80.cubin --grid 64,64 --block 16,16 --arch sm_87");
+	assert_string_equal(json_string_value(at(device_of(doc), "sm", NULL)), "sm_87");
+	json_decref(doc);
+	assert_int_equal(status_of(GEMM "--device sm_80"), CMD_USAGE);
+	assert_int_equal(status_of(GEMM "--arch sm_90 --device sm_80"), CMD_USAGE);
+	assert_int_equal(status_of(GEMM "--arch sm_90a"), CMD_USAGE);
+	assert_int_equal(status_of(GEMM "--device H200"), CMD_USAGE);
+}
+
+static void peaks_of_a_file(void **state)
+{
+	char path[] = "/tmp/kbn-peaks-XXXXXX", words[256];
+	const int fd = mkstemp(path);
+	static const char text[] = "{\"schema\":\"kbn-calibration/1\",\"copy_gbps\":1234.5,"
+				   "\"matrix\":{\"fp32_tflops\":50.5}}";
+	json_t *doc, *d;
+
+	(void)state;
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	snprintf(words, sizeof(words), GEMM "--peaks %s", path);
+	doc = must(words);
+	d = device_of(doc);
+	assert_string_equal(json_string_value(at(d, "peaks_source", NULL)), "file");
+	assert_true(json_number_value(at(d, "peaks", "fp32_tflops")) == 50.5);
+	assert_true(json_number_value(at(d, "dram_gbps", NULL)) == 1234.5);
+	json_decref(doc);
+	unlink(path);
+	assert_int_equal(status_of(words), CMD_INPUT);
+	assert_int_equal(status_of(GEMM "--peaks " GOLDEN "RESOURCES"), CMD_INPUT);
+}
+
+/* ---- launches that cannot be */
+
+static void impossible(void **state)
+{
+	static const char *const words[] = {
+		"--grid 1 --block 1025",
+		"--grid 1 --block 1,1,65",
+		"--grid 1 --block 32,33",
+		"--grid 0 --block 1",
+		"--grid 2147483648 --block 1",
+		"--grid 1,65536 --block 1",
+		"--grid 1 --block 32 --dyn-smem 232449",
+		"--grid 1 --block 32 --dyn-smem 9223372036854775807",
+		"--grid 16 --block 32 --cluster 3",
+		"--grid 34 --block 32 --cluster 17",
+		"--grid 32,32 --block 32 --cluster 8,4",
+		"--grid 16",
+		"--block 16",
+		"--grid 1 --block 1 --json --md",
+		"--grid 1 --block 1 --html",
+		"--grid 1 --block 1 --kernel nosuch",
+		"--grid 1 --block 1 --kernel (",
+		"--grid 1 --block 1 --time-us -1",
+		"--grid 1 --block 1 --arg i32:1",
+		"--grid 1 --block 1 --arg ptr:1 --arg ptr:2 --arg i64:3",
+		"--grid 1 --block 1 --arg ptr:1 --params 00",
+		"--grid 1 --block 1 --params 00",
+		"--grid 1 --block 1 --flops 1 --gemm 1,1,1",
+		"--grid 1 --block 1 --gemm 1,1,1 --attention 1,1,1,1,1",
+		"--grid 1 --block 1 --expect-pct 101",
+	};
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		snprintf(line, sizeof(line), GOLDEN "gemm_bad.sm_90.cubin %s", words[i]);
+		if (status_of(line) != CMD_USAGE)
+			fail_msg("not refused: %s", words[i]);
+	}
+	/* and at their limits they are taken */
+	json_decref(
+		must(GOLDEN "gemm_bad.sm_90.cubin --grid 2147483647,65535,65535 --block 16,1,64"));
+	json_decref(must(
+		GOLDEN "gemm_bad.sm_90.cubin --grid 32 --block 32 --cluster 16 --dyn-smem 232448"));
+	/* no cluster before sm_90 */
+	assert_int_equal(status_of(GOLDEN "gemm_bad.sm_80.cubin --grid 32 --block 32 --cluster 2"),
+			 CMD_USAGE);
+}
+
+static void not_used_is_said(void **state)
+{
+	json_t *doc = must(
+		       GEMM
+		       "--arg ptr:0x1000 --arg ptr:0x2000 --arg i32:1024 --alloc 0x1000:64 --gemm 1,2,3 "
+		       "--expect-pct 80"),
+	       *note;
+	size_t i;
+	bool found = false;
+
+	(void)state;
+	json_array_foreach(at(doc, "notes", NULL), i,
+			   note) if (!strcmp(json_string_value(at(note, "id", NULL)), "KBN-N047"))
+	{
+		found = true;
+		assert_non_null(strstr(json_string_value(at(note, "text", NULL)),
+				       "--arg, --alloc, --expect-pct"));
+	}
+	assert_true(found);
+	json_decref(doc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_sample), cmocka_unit_test(times_are_the_users),
+		cmocka_unit_test(devices),      cmocka_unit_test(peaks_of_a_file),
+		cmocka_unit_test(impossible),   cmocka_unit_test(not_used_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
