@@ -20,7 +20,7 @@ struct stall_op {
 	uint8_t minimum, median; /* of an even number the lower one */
 	uint32_t reducible;      /* whose stall may be lowered, all of them at once */
 	uint32_t cycles, saved;  /* their stalls in all; of these not needed */
-	const char *note;        /* the published reading that this fits, as `sm_86: ...`; or NULL */
+	const char *note; /* the published reading that this fits, as `sm_86: ...`; or NULL */
 };
 
 /*
@@ -45,14 +45,16 @@ int stall_ops(const struct cfg *g, struct arena *arena, const uint8_t *plan, str
 enum stall_reason {
 #define REASON(name, text) STALL_##name,
 #define WAIT(...)
-#define CYCLES(...)
+#define HOLD(...)
 #define FIXED(...)
+#define ISSUE(...)
 #define NOTE(...)
 #include "tables/latency.def"
 #undef REASON
 #undef WAIT
-#undef CYCLES
+#undef HOLD
 #undef FIXED
+#undef ISSUE
 #undef NOTE
 	STALL_REASONS,
 };
