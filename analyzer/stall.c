@@ -24,6 +24,7 @@ struct note_row {
 #define HOLD(...)
 #define FIXED(...)
 #define ISSUE(...)
+#define KNOWN(...)
 #define NOTE(first, last, op, stall, text) {first, last, #op, stall, text},
 static const struct note_row note_rows[] = {
 #include "tables/latency.def"
@@ -33,6 +34,7 @@ static const struct note_row note_rows[] = {
 #undef HOLD
 #undef FIXED
 #undef ISSUE
+#undef KNOWN
 #undef NOTE
 
 /* A row for the stall that most of them have. */

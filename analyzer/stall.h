@@ -25,9 +25,11 @@ struct stall_op {
 
 /*
  * The least stall of instruction `at` that keeps every dependence, all others as they are; its own when
- * nothing proves that a lower one will do.
+ * nothing proves that a lower one will do. Proved within one basic block, and not within STALL_EDGE cycles of
+ * what is not known: the block before and behind, operations without a row, what is not decoded.
  */
-uint8_t stall_least(const struct cfg *g, uint32_t at);
+#define STALL_EDGE 64u
+uint8_t stall_least(const struct cfg *g, struct arena *arena, uint32_t at);
 
 /*
  * A stall for each of the g->insns_n instructions, none above the one it has, that hold together: lowered in
@@ -48,6 +50,7 @@ enum stall_reason {
 #define HOLD(...)
 #define FIXED(...)
 #define ISSUE(...)
+#define KNOWN(...)
 #define NOTE(...)
 #include "tables/latency.def"
 #undef REASON
@@ -55,6 +58,7 @@ enum stall_reason {
 #undef HOLD
 #undef FIXED
 #undef ISSUE
+#undef KNOWN
 #undef NOTE
 	STALL_REASONS,
 };

@@ -30,6 +30,7 @@ struct hold_row {
 #define WAIT(op, reason, result, read) {#op, STALL_##reason, result, read},
 #define FIXED(...)
 #define ISSUE(...)
+#define KNOWN(...)
 #define NOTE(...)
 static const struct wait_row wait_rows[] = {
 #include "tables/latency.def"
@@ -53,6 +54,7 @@ static const char *const reason_names[] = {
 #undef WAIT
 #undef FIXED
 #undef ISSUE
+#undef KNOWN
 #undef NOTE
 
 const char *stall_reason_name(enum stall_reason reason)

@@ -108,11 +108,13 @@ struct place {
 static void meet(const struct place *p, enum dependence d, const struct touch *t, unsigned operand,
 		 unsigned at)
 {
-	const struct sass_insn *from = &p->g->insns[t->insn], *to = &p->g->insns[p->insn];
-	const bool is_async = from->control.write_barrier < 6 ||
-			      (d == ANTI && from->control.read_barrier < 6);
+	const struct sass_insn *from, *to = &p->g->insns[p->insn];
 
-	if (t->stamp != stamp || is_async || exclude_each_other(from, to))
+	if (t->stamp != stamp)
+		return;
+	from = &p->g->insns[t->insn];
+	if (from->control.write_barrier < 6 || (d == ANTI && from->control.read_barrier < 6) ||
+	    exclude_each_other(from, to))
 		return;
 	count(p->g->sm, d, name_of(from), t->part, name_of(to), operand, at, p->clock - t->clock);
 }
