@@ -312,7 +312,9 @@ static void results(void **state)
 	}
 	result(80, 3, false, 2); /* 16 lanes: two cycles each */
 	result(75, 3, false, 3);
-	result(89, 3, false, 4); /* no rows */
+	result(89, 3, false, 1);
+	result(121, 3, false, 1);
+	result(87, 3, false, 4); /* no rows */
 	result(70, 3, false, 4);
 }
 
@@ -579,7 +581,7 @@ static void compiled(void **state)
 {
 	static const char *const names[] = {"gemm_good",       "ffma_peak_bad", "ffma_peak_good",
 					    "smem_cliff_good", "spill_bad",     "divergent_bad"};
-	static const int sms[] = {80, 86, 90, 100, 120};
+	static const int sms[] = {80, 86, 89, 90, 100, 120};
 	unsigned long pairs = 0, reduced = 0;
 
 	(void)state;
