@@ -78,14 +78,14 @@ static int no_code(const struct analysis *a, struct err *e)
 {
 	const struct code_pick *p = &a->pick;
 	const char *path = err_path(p->path), *device = a->q.device_name ? a->hw.name : "";
-	char target[32] = "any device of the hardware table";
+	char target[64] = "any device of the hardware table";
 
 	if (p->sm)
 		snprintf(target, sizeof(target), "sm_%u%.1s", p->sm, p->suffix ? &p->suffix : "");
 	if (p->has_ptx)
 		return err_set(e, ERR_FORMAT, -1,
-			       "%s: only PTX for %s; ptxas or the driver makes a cubin of it", path,
-			       target);
+			       "%s: only PTX%s%s, no machine code; make a cubin of it with ptxas",
+			       path, p->sm ? " for " : "", p->sm ? target : "");
 	if (!p->any_sm)
 		return err_set(e, ERR_FORMAT, -1, "%s: no machine code in it", path);
 	if (!a->q.arch_name && !a->q.device_name)

@@ -322,6 +322,27 @@ static void impossible(void **state)
 			 CMD_USAGE);
 }
 
+/* Code of an architecture that is in no table. */
+static void unknown_architecture(void **state)
+{
+	char path[] = "/tmp/kbn-analyze-XXXXXX", words[256];
+	const int fd = mkstemp(path);
+	size_t bytes;
+	uint8_t *data = load_file(GOLDEN "gemm_bad.sm_90.cubin", &bytes);
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (int i = 48; i < 52; i++) /* e_flags */
+		if (data[i] == 90)
+			data[i] = 60;
+	assert_int_equal(write(fd, data, bytes), (ssize_t)bytes);
+	close(fd);
+	snprintf(words, sizeof(words), "%s --grid 1 --block 32", path);
+	assert_int_equal(status_of(words), CMD_INPUT);
+	unlink(path);
+	free(data);
+}
+
 static void not_used_is_said(void **state)
 {
 	json_t *doc = must(
@@ -347,9 +368,10 @@ static void not_used_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_sample), cmocka_unit_test(times_are_the_users),
-		cmocka_unit_test(devices),      cmocka_unit_test(peaks_of_a_file),
-		cmocka_unit_test(impossible),   cmocka_unit_test(not_used_is_said),
+		cmocka_unit_test(every_sample),     cmocka_unit_test(times_are_the_users),
+		cmocka_unit_test(devices),          cmocka_unit_test(peaks_of_a_file),
+		cmocka_unit_test(impossible),       cmocka_unit_test(unknown_architecture),
+		cmocka_unit_test(not_used_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
