@@ -1,95 +1,34 @@
 /* kernel_code.c - see kernel_code.h. */
 #include "kernel_code.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
 #include "cfg.h"
 #include "sass_work.h"
+#include "stall.h"
 #include "tile.h"
 
-#define STALLS 16u
-
-/* Instructions of one operation, by their stall count. */
-struct tally {
-	const char *op;
-	uint32_t n, by_stall[STALLS];
-};
-
-static int by_frequency(const void *a, const void *b)
+/* What lowering a stall brings is not said before code with lowered stalls has run on hardware. */
+static bool read_ops(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
+		     struct arena *arena, struct err *e)
 {
-	const struct metric_op *x = a, *y = b;
-
-	return x->n != y->n ? (x->n < y->n ? 1 : -1) : strcmp(x->op, y->op);
-}
-
-/* The base of HADD2.F32 and HFMA2.MMA is what stands before the dot. */
-static size_t base_length(const char *op)
-{
-	return strcspn(op, ".");
-}
-
-static struct tally *tally_of(struct tally *tallies, size_t *n, const char *op)
-{
-	const size_t length = base_length(op);
-
-	for (size_t i = 0; i < *n; i++)
-		if (base_length(tallies[i].op) == length && !strncmp(tallies[i].op, op, length))
-			return &tallies[i];
-	tallies[*n].op = op;
-	return &tallies[(*n)++];
-}
-
-static int median_stall(const struct tally *t)
-{
-	uint32_t seen = 0;
-	int stall = 0;
-
-	for (; stall < (int)STALLS - 1; stall++) {
-		seen += t->by_stall[stall];
-		if (2 * (uint64_t)seen >= t->n)
-			break;
-	}
-	return stall;
-}
-
-static int least_stall(const struct tally *t)
-{
-	int stall = 0;
-
-	while (stall < (int)STALLS - 1 && !t->by_stall[stall])
-		stall++;
-	return stall;
-}
-
-static bool count_ops(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
-		      struct arena *arena)
-{
-	struct tally *tallies = arena_array(scratch, g->insns_n, sizeof(*tallies));
+	struct stall_op *found;
 	struct metric_op *ops;
-	size_t n = 0;
+	uint32_t n;
 
-	for (uint32_t i = 0; tallies && i < g->insns_n; i++)
-		if (g->insns[i].is_decoded) {
-			struct tally *t = tally_of(tallies, &n, sass_op(&g->insns[i]));
+	if (stall_ops(g, scratch, NULL, &found, &n) != 0 ||
+	    !(ops = arena_array(arena, n, sizeof(*ops))))
+		return err_set(e, ERR_MEMORY, -1, "no memory for the instructions of a kernel") ==
+		       0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct stall_op *o = &found[i];
 
-			t->n++;
-			t->by_stall[g->insns[i].control.stall]++;
-		}
-	ops = tallies ? arena_array(arena, n, sizeof(*ops)) : NULL;
-	if (!ops)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct tally *t = &tallies[i];
-		const char *op = arena_string(arena, t->op, base_length(t->op));
-
-		if (!op)
-			return false;
-		ops[i] = (struct metric_op){op, t->n, least_stall(t), median_stall(t), -1};
+		ops[i] = (struct metric_op){arena_string(arena, o->op, SIZE_MAX), o->count,
+					    o->minimum, o->median, -1};
+		if (!ops[i].op)
+			return err_set(e, ERR_MEMORY, -1, "no memory for a name") == 0;
 	}
-	qsort(ops, n, sizeof(*ops), by_frequency);
 	s->ops = ops;
 	s->ops_n = n;
 	return true;
@@ -179,11 +118,9 @@ const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *
 		s->instructions = g.insns_n;
 		s->undecoded = g.undecoded;
 		read_products(s, &g);
-		failed = !read_loops(s, &g, scratch, arena, e) ? -1
-			 : count_ops(s, &g, scratch, arena)
+		failed = read_loops(s, &g, scratch, arena, e) && read_ops(s, &g, scratch, arena, e)
 				 ? 0
-				 : err_set(e, ERR_MEMORY, -1,
-					   "no memory for the instructions of a kernel");
+				 : -1;
 	}
 	arena_free(scratch);
 	return failed ? NULL : s;
