@@ -50,17 +50,33 @@ static double number(const json_t *root, const char *key)
 	return isfinite(d) && d >= 0 ? d : NAN;
 }
 
+/* The document within a list of them: the only one, else NULL. */
+static json_t *only_one(json_t *root)
+{
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+	json_t *list = json_object_get(root, "devices");
+
+	if (!schema || strcmp(schema, "kbn-calibrations/1") != 0)
+		return root;
+	return json_array_size(list) == 1 ? json_array_get(list, 0) : NULL;
+}
+
 int calibration_parse(struct calibration *c, const char *json, size_t bytes, struct err *e)
 {
 	json_error_t fault;
-	json_t *root = json_loadb(json, bytes, 0, &fault);
+	json_t *whole = json_loadb(json, bytes, 0, &fault), *root;
 	const json_t *matrix;
 	const char *schema, *date;
 	int rc = -1;
 
 	clear(c);
-	if (!root)
+	if (!whole)
 		return err_set(e, ERR_CORRUPT, fault.position, "calibration file: %s", fault.text);
+	root = only_one(whole);
+	if (!root) {
+		err_set(e, ERR_FORMAT, -1, "calibration file: it is not of one device");
+		goto out;
+	}
 	schema = json_string_value(json_object_get(root, "schema"));
 	if (!schema || strcmp(schema, "kbn-calibration/1") != 0) {
 		err_set(e, ERR_VERSION, -1, "calibration file: not a kbn-calibration/1 document");
@@ -68,6 +84,7 @@ int calibration_parse(struct calibration *c, const char *json, size_t bytes, str
 	}
 	date = json_string_value(json_object_get(root, "date"));
 	snprintf(c->date, sizeof(c->date), "%s", date ? date : "");
+	c->sm = (int)json_integer_value(json_object_get(root, "sm"));
 	c->gated_bias_us = number(root, "gated_bias_us");
 	c->gated_uncertainty_us = number(root, "gated_uncertainty_us");
 	c->plain_bias_us = number(root, "plain_bias_us");
@@ -82,7 +99,7 @@ int calibration_parse(struct calibration *c, const char *json, size_t bytes, str
 	c->found = true;
 	rc = 0;
 out:
-	json_decref(root);
+	json_decref(whole);
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 struct calibration {
 	bool found;
 	bool is_of_user; /* a file that the user named, not the one of this device */
+	int sm;          /* of the device that was measured, 0 = not stated */
 	char date[40];   /* RFC 3339 */
 	double gated_bias_us, gated_uncertainty_us,
 		plain_bias_us; /* NaN = not measured, as below */
@@ -32,7 +33,10 @@ int calibration_load(struct calibration *c, const uint8_t uuid[16], struct err *
 /* The same of a file that must be there, for peaks that the user wants. */
 int calibration_file(struct calibration *c, const char *path, struct err *e);
 
-/* Read one calibration document. `uuid` of the file is not checked. */
+/*
+ * Read one calibration document, as it is or as the only one of what `kbn calibrate -o` writes. `uuid` of the
+ * file is not checked.
+ */
 int calibration_parse(struct calibration *c, const char *json, size_t bytes, struct err *e);
 
 /* "GPU-01234567-89ab-cdef-0123-456789abcdef" */

@@ -317,6 +317,17 @@ static int build(struct analysis *a, struct err *e)
 	return report_build(&a->report, &a->session, &a->model, &o, e);
 }
 
+/* Peaks of one architecture say nothing of another. */
+static int check_peaks(const struct analysis *a, struct err *e)
+{
+	const struct analyze_request *q = &a->q;
+
+	if (!q->peaks.found || !q->peaks.sm || q->peaks.sm == a->hw.arch.sm)
+		return 0;
+	return err_set(e, ERR_USAGE, -1, "--peaks: %.100s is of sm_%d, and the device is sm_%d",
+		       err_path(q->peaks_file), q->peaks.sm, a->hw.arch.sm);
+}
+
 /* The words of --arch and --device together. */
 static int check_fit(const struct analyze_request *q, struct err *e)
 {
@@ -344,9 +355,9 @@ static int analyze(struct analysis *a, int argc, char **argv, struct err *e)
 	if (code_pick_scan(&a->pick, e) != 0)
 		return -1;
 	set_device(a);
-	if (check_matches(a, e) != 0 || code_pick_load(&a->pick, e) != 0 ||
-	    check_launch(a, e) != 0 || note_choice(a, e) != 0 || note_unused(a, e) != 0 ||
-	    make_session(a, argc, argv, e) != 0 || build(a, e) != 0)
+	if (check_peaks(a, e) != 0 || check_matches(a, e) != 0 ||
+	    code_pick_load(&a->pick, e) != 0 || check_launch(a, e) != 0 || note_choice(a, e) != 0 ||
+	    note_unused(a, e) != 0 || make_session(a, argc, argv, e) != 0 || build(a, e) != 0)
 		return -1;
 	return cmd_write_report(&a->report, q->format, q->output, 0, e);
 }

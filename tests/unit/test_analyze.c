@@ -5,6 +5,8 @@
  */
 #include "kbn_test.h"
 
+#include <math.h>
+
 #include <jansson.h>
 
 #include "arch.h"
@@ -273,6 +275,26 @@ static void peaks_of_a_file(void **state)
 	assert_int_equal(status_of(GEMM "--peaks " GOLDEN "RESOURCES"), CMD_INPUT);
 }
 
+/* What `kbn calibrate -o` writes, of one GPU; it is not taken for a GPU of another architecture. */
+static void peaks_of_a_calibration(void **state)
+{
+	static const char file[] = "tests/gpu/results/2026-11-30-h200/calibrate.json";
+	char words[256];
+	json_t *doc, *d;
+
+	(void)state;
+	snprintf(words, sizeof(words), GEMM "--peaks %s", file);
+	doc = must(words);
+	d = device_of(doc);
+	assert_string_equal(json_string_value(at(d, "peaks_source", NULL)), "file");
+	assert_true(fabs(json_number_value(at(d, "dram_gbps", NULL)) - 4185.67) < 0.01);
+	json_decref(doc);
+	snprintf(words, sizeof(words),
+		 GOLDEN "gemm_bad.sm_80.cubin --kernel gemm_bad --grid 8 --block 32 --peaks %s",
+		 file);
+	assert_int_equal(status_of(words), CMD_USAGE);
+}
+
 /* ---- launches that cannot be */
 
 static void impossible(void **state)
@@ -368,9 +390,13 @@ static void not_used_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_sample),     cmocka_unit_test(times_are_the_users),
-		cmocka_unit_test(devices),          cmocka_unit_test(peaks_of_a_file),
-		cmocka_unit_test(impossible),       cmocka_unit_test(unknown_architecture),
+		cmocka_unit_test(every_sample),
+		cmocka_unit_test(times_are_the_users),
+		cmocka_unit_test(devices),
+		cmocka_unit_test(peaks_of_a_file),
+		cmocka_unit_test(peaks_of_a_calibration),
+		cmocka_unit_test(impossible),
+		cmocka_unit_test(unknown_architecture),
 		cmocka_unit_test(not_used_is_said),
 	};
 
