@@ -27,6 +27,17 @@ static json_t *text(const char *s)
 	return s ? json_string(s) : json_null();
 }
 
+/* Of a run that never was (kbn analyze), and of what was not recorded, there is nothing: not 0, not "". */
+static json_t *text_if(const char *s)
+{
+	return text(s && *s ? s : NULL);
+}
+
+static json_t *count_if(uint64_t n)
+{
+	return n ? json_integer((json_int_t)n) : json_null();
+}
+
 static json_t *real(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();
@@ -96,18 +107,18 @@ static json_t *run(const struct report_run *r)
 		put(env, r->env[i].key, text(r->env[i].value));
 	put(o, "dir", text(r->dir));
 	put(o, "command", command);
-	put(o, "host", text(r->host));
-	put(o, "pid", json_integer(r->pid));
+	put(o, "host", text_if(r->host));
+	put(o, "pid", count_if(r->pid));
 	put(o, "rank", count(r->rank));
 	put(o, "world", count(r->world));
 	put(o, "local_rank", count(r->local_rank));
-	put(o, "started", text(r->started));
-	put(o, "duration_s", real(r->duration_s));
+	put(o, "started", text_if(r->started));
+	put(o, "duration_s", real(r->pid ? r->duration_s : (double)NAN));
 	put(o, "end", text(r->end));
 	put(o, "exit_status", count(r->exit_status));
 	put(o, "signal", r->signal > 0 ? json_integer(r->signal) : json_null());
-	put(o, "driver", text(r->driver));
-	put(o, "cuda_driver_api", json_integer(r->driver_api));
+	put(o, "driver", text_if(r->driver));
+	put(o, "cuda_driver_api", count_if(r->driver_api));
 	put(o, "env", env);
 	put(o, "foreign_profiler", text(r->foreign));
 	return o;

@@ -28,9 +28,9 @@
 	"{smem_per_block_bytes:int,blocks_per_sm:int?,max_bytes_for:{1:int?,2:int?,3:int?},above_cliff:bool," \
 	"published_cliff_bytes:int?,double_buffer_bytes:int,double_buffer_blocks_per_sm:int?}?"
 
-#define RUN                                                                                                        \
-	"{dir:str,command:[str],host:str,pid:int,rank:int?,world:int?,local_rank:int?,started:str,duration_s:num," \
-	"end:\"exit|signal|killed|running\"?,exit_status:int?,signal:int?,driver:str,cuda_driver_api:int,env:{*:str},foreign_profiler:str?}"
+#define RUN                                                                                                            \
+	"{dir:str,command:[str],host:str?,pid:int?,rank:int?,world:int?,local_rank:int?,started:str?,duration_s:num?," \
+	"end:\"exit|signal|killed|running\"?,exit_status:int?,signal:int?,driver:str?,cuda_driver_api:int?,env:{*:str},foreign_profiler:str?}"
 #define PEAKS                                                                                                     \
 	"{fp32_tflops:num?,fp64_tflops:num?,fp16_tflops:num?,fp64_tensor_tflops:num?,tf32_tensor_tflops:num?,"    \
 	"fp16_tensor_tflops:num?,fp16_tensor_fp32acc_tflops:num?,bf16_tensor_tflops:num?,fp8_tensor_tflops:num?," \
