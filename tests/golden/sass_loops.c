@@ -3,65 +3,20 @@
  * usage: sass_loops CUBIN...      compare with scripts/build-loops --of CUBIN...
  */
 #include <stdio.h>
-#include <string.h>
 
-#include "arena.h"
-#include "cubin.h"
-#include "image_file.h"
+#include "golden/tool.h"
 #include "loop_text.h"
 
-static int show_function(const char *name, const struct cubin *c, const struct cubin_function *f,
-			 struct err *e)
+static int show(const char *cubin, const char *function, const struct cfg *g, struct arena *arena,
+		struct err *e)
 {
-	struct arena *arena = arena_new();
-	struct cfg g;
-	int result;
-
-	if (!arena)
-		return err_set(e, ERR_MEMORY, -1, "no memory");
-	result = cfg_build(&g, arena, (int)c->sm, f, e);
-	if (result == 0)
-		loop_text(stdout, &g, name, f->name);
-	arena_free(arena);
-	return result;
-}
-
-static int show_file(const char *path, struct err *e)
-{
-	const char *slash = strrchr(path, '/');
-	struct image_file file;
-	struct image image;
-	struct cubin c;
-	struct buf data;
-	int more, result = 0;
-
-	if (image_file_open(&file, path, e) != 0)
-		return -1;
-	while (result == 0 && (more = image_file_next(&file, &image, e)) != 0) {
-		if (more < 0 || image_bytes(&file, &image, &data, e) != 0 ||
-		    cubin_open(&c, data, e) != 0) {
-			result = -1;
-			break;
-		}
-		for (size_t i = 0; i < c.functions_n && result == 0; i++)
-			result = show_function(slash ? slash + 1 : path, &c, &c.functions[i], e);
-		cubin_close(&c);
-	}
-	image_file_close(&file);
-	return result;
+	(void)arena;
+	(void)e;
+	loop_text(stdout, g, cubin, function);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	int status = 0;
-
-	for (int i = 1; i < argc; i++) {
-		struct err e = {.offset = -1};
-
-		if (show_file(argv[i], &e) != 0) {
-			fprintf(stderr, "%s: %s\n", argv[i], e.text);
-			status = 1;
-		}
-	}
-	return status;
+	return tool_show(argc, argv, show);
 }
