@@ -98,6 +98,12 @@ struct session_kernel {
 	size_t params_n;
 };
 
+/* For an initialiser: what the driver would say, when it was not asked. */
+#define SESSION_KERNEL_UNKNOWN                                                                \
+	.registers = -1, .static_smem_bytes = -1, .local_bytes = -1, .const_bytes = -1,       \
+	.max_threads = -1, .binary_version = -1, .ptx_version = -1, .max_dyn_smem_bytes = -1, \
+	.carveout = -1
+
 /* Merged time statistics: raw event time, no bias subtracted. */
 struct session_times {
 	uint64_t gated, plain, starved,

@@ -23,15 +23,7 @@ static uint32_t kernel_of(struct join_process *p, uint32_t id)
 	uint32_t known = keymap_get(&p->kernel_of, &id, sizeof(id));
 	struct session_kernel k = {
 		.name = "",
-		.registers = -1,
-		.static_smem_bytes = -1,
-		.local_bytes = -1,
-		.const_bytes = -1,
-		.max_threads = -1,
-		.binary_version = -1,
-		.ptx_version = -1,
-		.max_dyn_smem_bytes = -1,
-		.carveout = -1,
+		SESSION_KERNEL_UNKNOWN,
 	};
 
 	if (known != KEYMAP_NONE)

@@ -100,16 +100,7 @@ static bool add_kernels(struct session *s, const struct session_given *g)
 		*k = (struct session_kernel){
 			.name = arena_string(s->arena, from->name, SIZE_MAX),
 			.image = image_of(s, from, file),
-			/* the driver was not asked */
-			.registers = -1,
-			.static_smem_bytes = -1,
-			.local_bytes = -1,
-			.const_bytes = -1,
-			.max_threads = -1,
-			.binary_version = -1,
-			.ptx_version = -1,
-			.max_dyn_smem_bytes = -1,
-			.carveout = -1,
+			SESSION_KERNEL_UNKNOWN,
 			.cluster = {(int)from->cluster[0], (int)from->cluster[1],
 				    (int)from->cluster[2]},
 		};
