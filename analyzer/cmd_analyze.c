@@ -23,7 +23,7 @@
 #define CANDIDATES 20 /* that are listed */
 #define NOTES      3
 
-struct analysis {
+struct job {
 	struct analyze_request q;
 	struct arena *arena; /* of everything */
 	struct code_pick pick;
@@ -41,7 +41,7 @@ struct analysis {
 /* ------------------------------------------------------------------------------ which kernels */
 
 /* Shown is what a pattern can be made of; where two kernels have one name, also where they are. */
-static void list_candidate(struct analysis *a, const struct code_pick_kernel *k, bool is_twice)
+static void list_candidate(struct job *a, const struct code_pick_kernel *k, bool is_twice)
 {
 	const char *name = demangle_full(a->arena, k->name);
 
@@ -57,7 +57,7 @@ static bool same_name(const struct code_pick *p, size_t i, size_t k)
 	return k < p->kernels.n && strcmp(p->kernels.at[i].name, p->kernels.at[k].name) == 0;
 }
 
-static void list_candidates(struct analysis *a, bool only_wanted)
+static void list_candidates(struct job *a, bool only_wanted)
 {
 	const struct code_pick *p = &a->pick;
 	size_t n = 0;
@@ -74,7 +74,7 @@ static void list_candidates(struct analysis *a, bool only_wanted)
 }
 
 /* The file has no kernel for this device at all: what does it have? */
-static int no_code(const struct analysis *a, struct err *e)
+static int no_code(const struct job *a, struct err *e)
 {
 	const struct code_pick *p = &a->pick;
 	const char *path = err_path(p->path), *device = a->q.device_name ? a->hw.name : "";
@@ -97,7 +97,7 @@ static int no_code(const struct analysis *a, struct err *e)
 }
 
 /* One kernel, or several with --all; else the user is told what there is. */
-static int check_matches(struct analysis *a, struct err *e)
+static int check_matches(struct job *a, struct err *e)
 {
 	const struct code_pick *p = &a->pick;
 	const char *pattern = a->q.kernel, *path = err_path(p->path);
@@ -124,7 +124,7 @@ static int check_matches(struct analysis *a, struct err *e)
 	return 0;
 }
 
-static int add_note(struct analysis *a, int note, const char *text, struct err *e)
+static int add_note(struct job *a, int note, const char *text, struct err *e)
 {
 	if (!text)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
@@ -133,7 +133,7 @@ static int add_note(struct analysis *a, int note, const char *text, struct err *
 }
 
 /* More than one architecture and nobody chose. */
-static int note_choice(struct analysis *a, struct err *e)
+static int note_choice(struct job *a, struct err *e)
 {
 	const struct code_pick *p = &a->pick;
 	char others[160] = "";
@@ -153,7 +153,7 @@ static int note_choice(struct analysis *a, struct err *e)
 /* -------------------------------------------------------------------------------- can it be launched? */
 
 /* Leaves in *first what the first of them that cannot be launched lacks; returns how many those are. */
-static size_t drop_impossible(struct analysis *a, const char **name, struct err *first)
+static size_t drop_impossible(struct job *a, const char **name, struct err *first)
 {
 	struct code_pick *p = &a->pick;
 	size_t dropped = 0;
@@ -175,7 +175,7 @@ static size_t drop_impossible(struct analysis *a, const char **name, struct err 
 	return dropped;
 }
 
-static int check_launch(struct analysis *a, struct err *e)
+static int check_launch(struct job *a, struct err *e)
 {
 	struct err first = {.offset = -1};
 	const char *name = NULL;
@@ -194,7 +194,7 @@ static int check_launch(struct analysis *a, struct err *e)
 			e);
 }
 
-static int note_unused(struct analysis *a, struct err *e)
+static int note_unused(struct job *a, struct err *e)
 {
 	const struct given *g = &a->q.given;
 	const struct {
@@ -217,7 +217,7 @@ static int note_unused(struct analysis *a, struct err *e)
 
 /* ------------------------------------------------------------------------------- the session */
 
-static void set_device(struct analysis *a)
+static void set_device(struct job *a)
 {
 	const uint32_t sm = a->q.device ? (uint32_t)a->q.device : a->pick.sm;
 
@@ -246,7 +246,7 @@ static const char **command_line(struct arena *arena, int argc, char **argv)
 	return line;
 }
 
-static struct session_given_kernel *given_kernels(struct analysis *a)
+static struct session_given_kernel *given_kernels(struct job *a)
 {
 	struct session_given_kernel *list = arena_array(a->arena, a->pick.wanted, sizeof(*list));
 	size_t n = 0;
@@ -262,7 +262,7 @@ static struct session_given_kernel *given_kernels(struct analysis *a)
 	return list;
 }
 
-static int make_session(struct analysis *a, int argc, char **argv, struct err *e)
+static int make_session(struct job *a, int argc, char **argv, struct err *e)
 {
 	const struct analyze_request *q = &a->q;
 	struct session_given g = {
@@ -302,23 +302,22 @@ static int given_work(void *ctx, const struct session_shape *shape, struct work 
 	return q->has_work;
 }
 
-static int build(struct analysis *a, struct err *e)
+static int build(struct job *a, struct err *e)
 {
 	const struct report_options o = {.match = NULL};
-	const struct model_sources sources = {&a->q.peaks, code_facts_of, NULL, given_work, &a->q};
-	struct model_sources with_code = sources;
+	struct model_sources sources = {&a->q.peaks, code_facts_of, NULL, given_work, &a->q};
 
 	a->facts = code_facts_new(&a->session, false, 0, "");
 	if (!a->facts)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
-	with_code.code_ctx = a->facts;
-	if (model_build(&a->model, &a->session, &with_code, e) != 0)
+	sources.code_ctx = a->facts;
+	if (model_build(&a->model, &a->session, &sources, e) != 0)
 		return -1;
 	return report_build(&a->report, &a->session, &a->model, &o, e);
 }
 
 /* Peaks of one architecture say nothing of another. */
-static int check_peaks(const struct analysis *a, struct err *e)
+static int check_peaks(const struct job *a, struct err *e)
 {
 	const struct analyze_request *q = &a->q;
 
@@ -337,7 +336,7 @@ static int check_fit(const struct analyze_request *q, struct err *e)
 		       q->arch, q->device, q->device_name);
 }
 
-static int analyze(struct analysis *a, int argc, char **argv, struct err *e)
+static int analyze(struct job *a, int argc, char **argv, struct err *e)
 {
 	const struct analyze_request *q = &a->q;
 
@@ -363,7 +362,7 @@ static int analyze(struct analysis *a, int argc, char **argv, struct err *e)
 }
 
 /* The candidates stand below the line that says why they are shown. */
-static int fail(struct analysis *a, const struct err *e)
+static int fail(struct job *a, const struct err *e)
 {
 	const int status = cmd_fail("analyze", e);
 
@@ -374,7 +373,7 @@ static int fail(struct analysis *a, const struct err *e)
 
 int cmd_analyze(int argc, char **argv)
 {
-	struct analysis a = {.arena = arena_new()};
+	struct job a = {.arena = arena_new()};
 	struct err e = {.offset = -1};
 	int status = CMD_GOOD;
 

@@ -217,36 +217,33 @@ static int read_operand(struct formula *f, struct formula_value *out, struct err
 	return 0;
 }
 
-static int read_product(struct formula *f, struct formula_value *out, struct err *e)
+/* Operands that `next` reads, with operators of one rank between, from left to right. */
+static int read_chain(struct formula *f, const char *operators,
+		      int (*next)(struct formula *, struct formula_value *, struct err *),
+		      struct formula_value *out, struct err *e)
 {
 	struct formula_value right;
 	char c;
 
-	if (read_operand(f, out, e) < 0)
+	if (next(f, out, e) < 0)
 		return -1;
-	while ((c = formula_next(f)) == '*' || c == '/') {
+	while ((c = formula_next(f)) != '\0' && strchr(operators, c)) {
 		size_t at = f->at++;
 
-		if (read_operand(f, &right, e) < 0 || apply(f, at, c, out, &right, e) < 0)
+		if (next(f, &right, e) < 0 || apply(f, at, c, out, &right, e) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+static int read_product(struct formula *f, struct formula_value *out, struct err *e)
+{
+	return read_chain(f, "*/", read_operand, out, e);
+}
+
 static int read_sum(struct formula *f, struct formula_value *out, struct err *e)
 {
-	struct formula_value right;
-	char c;
-
-	if (read_product(f, out, e) < 0)
-		return -1;
-	while ((c = formula_next(f)) == '+' || c == '-') {
-		size_t at = f->at++;
-
-		if (read_product(f, &right, e) < 0 || apply(f, at, c, out, &right, e) < 0)
-			return -1;
-	}
-	return 0;
+	return read_chain(f, "+-", read_product, out, e);
 }
 
 int formula_read(struct formula *f, struct formula_value *out, struct err *e)

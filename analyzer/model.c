@@ -14,7 +14,6 @@
 #include "model_work.h"
 #include "text.h"
 
-#define SHORT_KERNEL_US     10.0 /* below it the launch itself may be what costs */
 #define FIRST_LAUNCH_FACTOR 10 /* a first launch this much slower than the median is worth a word */
 
 static void add_finding(struct metric_finding *list, int *n, enum finding finding, const char *text)
