@@ -8,6 +8,7 @@
 #include "sass_work.h"
 #include "stall.h"
 #include "tile.h"
+#include "tile_trips.h"
 
 /* What lowering a stall brings is not said before code with lowered stalls has run on hardware. */
 static bool read_ops(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
@@ -80,8 +81,16 @@ static bool read_loops(struct metric_sass *s, const struct cfg *g, struct arena 
 	return loops || err_set(e, ERR_MEMORY, -1, "no memory for the loops of a kernel") == 0;
 }
 
-/* The same in all products, else not known. */
-static void read_products(struct metric_sass *s, const struct cfg *g)
+/* HADD2.F32 R, -RZ, R.H0_H0 makes a float of a half; HFMA2 R, -RZ, RZ, x moves. */
+static bool is_half_arithmetic(const struct sass_insn *insn, const struct sass_modifiers *m)
+{
+	if (tile_is_op(insn, "HADD2"))
+		return !sass_has_modifier(m, SASS_M_F32);
+	return (tile_is_op(insn, "HFMA2") || tile_is_op(insn, "HMUL2")) && !tile_is_move(insn);
+}
+
+/* The types that the kernel computes in: of products the same in all, else not known. */
+static void read_types(struct metric_sass *s, const struct cfg *g)
 {
 	bool differ = false;
 
@@ -90,9 +99,10 @@ static void read_products(struct metric_sass *s, const struct cfg *g)
 		struct sass_modifiers m;
 		struct sass_mma p;
 
-		if (!strstr(sass_op(insn), "MMA"))
+		if (*sass_op(insn) != 'H' && !strstr(sass_op(insn), "MMA"))
 			continue;
 		sass_modifiers(g->sm, insn, &m);
+		s->has_halves |= is_half_arithmetic(insn, &m);
 		if (!sass_mma(insn, &m, &p))
 			continue;
 		differ |= s->has_products && (s->product_type != p.a || s->product_sums != p.d);
@@ -117,7 +127,7 @@ const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *
 	} else if (cfg_build(&g, scratch, sm, f, e) == 0) {
 		s->instructions = g.insns_n;
 		s->undecoded = g.undecoded;
-		read_products(s, &g);
+		read_types(s, &g);
 		failed = read_loops(s, &g, scratch, arena, e) && read_ops(s, &g, scratch, arena, e)
 				 ? 0
 				 : -1;

@@ -72,6 +72,7 @@ struct metric_sass {
 	/* Types of the matrix products, enum sass_type: of A, and of the sums; 0 = none, several or not known. */
 	uint8_t product_type, product_sums;
 	bool has_products;
+	bool has_halves; /* arithmetic in half precision apart from products; moves and conversions are none */
 };
 
 /* A statement with a stable id, which is that of a row of finding.h. */

@@ -31,7 +31,6 @@ static enum work_dtype dtype_of_code(const struct metric_sass *s)
 {
 	const bool has_single = count_of(s, "FFMA") || count_of(s, "FMUL") || count_of(s, "FADD");
 	const bool has_double = count_of(s, "DFMA") || count_of(s, "DMUL") || count_of(s, "DADD");
-	const bool has_half = count_of(s, "HFMA2") || count_of(s, "HMUL2") || count_of(s, "HADD2");
 
 	if (s->undecoded)
 		return WORK_DTYPE_NONE;
@@ -39,7 +38,7 @@ static enum work_dtype dtype_of_code(const struct metric_sass *s)
 	     i++)
 		if (product_types[i].type == s->product_type)
 			return product_types[i].dtype;
-	if (s->has_products || has_half)
+	if (s->has_products || s->has_halves)
 		return WORK_DTYPE_NONE;
 	return has_single && !has_double   ? WORK_FP32
 	       : has_double && !has_single ? WORK_FP64

@@ -56,13 +56,16 @@ struct tally {
 	uint32_t by_stall[STALLS];
 };
 
-static struct tally *tally_of(struct tally *t, uint32_t *n, const char *op)
+/* By base mnemonic: what stands behind a dot in the name of a row (HFMA2.MMA) is none of it. NULL: no memory. */
+static struct tally *tally_of(struct tally *t, uint32_t *n, const char *op, struct arena *arena)
 {
+	const size_t length = strcspn(op, ".");
+
 	for (uint32_t i = 0; i < *n; i++)
-		if (!strcmp(t[i].op.op, op))
+		if (!strncmp(t[i].op.op, op, length) && !t[i].op.op[length])
 			return &t[i];
-	t[*n].op.op = op;
-	return &t[(*n)++];
+	t[*n].op.op = arena_string(arena, op, length);
+	return t[*n].op.op ? &t[(*n)++] : NULL;
 }
 
 static void finish(struct tally *t, int sm)
@@ -107,7 +110,9 @@ int stall_ops(const struct cfg *g, struct arena *arena, const uint8_t *plan, str
 
 		if (!g->insns[i].is_decoded)
 			continue;
-		o = tally_of(t, n, sass_op(&g->insns[i]));
+		o = tally_of(t, n, sass_op(&g->insns[i]), arena);
+		if (!o)
+			return -1;
 		o->op.count++;
 		o->op.cycles += stall;
 		o->by_stall[stall]++;

@@ -103,8 +103,7 @@ static uint64_t times(uint64_t a, uint64_t b)
 
 /* ------------------------------------------------------------------------------------- instructions */
 
-/* HFMA2 R, -RZ, RZ, x: puts a number into a register. */
-static bool is_move(const struct sass_insn *insn)
+bool tile_is_move(const struct sass_insn *insn)
 {
 	const struct sass_operand *o = insn->operands;
 
@@ -121,7 +120,7 @@ static void count_compute(struct work *w, const struct sass_insn *insn,
 
 	while (op < COMPUTE_OPS && !tile_is_op(insn, compute_ops[op].name))
 		op++;
-	if (op == COMPUTE_OPS || (op < FMAS && is_move(insn)))
+	if (op == COMPUTE_OPS || (op < FMAS && tile_is_move(insn)))
 		return;
 	flops = (uint64_t)compute_ops[op].flops * LANES;
 	if (op >= FMAS) {

@@ -101,6 +101,9 @@ int tile_read(const struct cfg *g, struct arena *arena, struct tiles *out, struc
  */
 const struct tile *tile_loop(const struct tiles *t);
 
+/* A multiply-add of zeros, HFMA2 R, -RZ, RZ, x: puts a number into a register. */
+bool tile_is_move(const struct sass_insn *insn);
+
 /* "low", "beneficial", "an instruction is not decoded"; "" of UNCLASSED, ASYNC_UNKNOWN and KNOWN. */
 const char *tile_class_name(enum tile_class class);
 const char *tile_async_name(enum tile_async async);

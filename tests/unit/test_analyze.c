@@ -220,6 +220,27 @@ static void times_are_the_users(void **state)
 	json_decref(doc);
 }
 
+/* The code says the type of the work and which unit does it, where the user does not. */
+static void work_and_its_type(void **state)
+{
+	json_t *doc = must(GEMM "--gemm 512,512,512 --time-us 62"), *k = kernel_of(doc);
+
+	(void)state;
+	assert_string_equal(json_string_value(at(k, "problem", "dtype")), "fp32");
+	assert_string_equal(json_string_value(at(k, "roofline", "precision")), "fp32");
+	json_decref(doc);
+	doc = must(GOLDEN
+		   "gemm_good.sm_90.cubin --grid 8,16 --block 128 --gemm 512,512,512 --time-us 62");
+	k = kernel_of(doc);
+	assert_string_equal(json_string_value(at(k, "problem", "kind")), "gemm");
+	assert_string_equal(json_string_value(at(k, "problem", "dtype")), "fp16");
+	assert_string_equal(json_string_value(at(k, "roofline", "precision")),
+			    "fp16_tensor_fp32acc");
+	assert_true(json_number_value(json_object_get(at(k, "work", "flops"), "value")) ==
+		    268435000);
+	json_decref(doc);
+}
+
 /* ---- device, peaks */
 
 static json_t *device_of(json_t *doc)
@@ -390,13 +411,10 @@ static void not_used_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_sample),
-		cmocka_unit_test(times_are_the_users),
-		cmocka_unit_test(devices),
-		cmocka_unit_test(peaks_of_a_file),
-		cmocka_unit_test(peaks_of_a_calibration),
-		cmocka_unit_test(impossible),
-		cmocka_unit_test(unknown_architecture),
+		cmocka_unit_test(every_sample),      cmocka_unit_test(times_are_the_users),
+		cmocka_unit_test(work_and_its_type), cmocka_unit_test(devices),
+		cmocka_unit_test(peaks_of_a_file),   cmocka_unit_test(peaks_of_a_calibration),
+		cmocka_unit_test(impossible),        cmocka_unit_test(unknown_architecture),
 		cmocka_unit_test(not_used_is_said),
 	};
 
