@@ -75,6 +75,38 @@ struct metric_sass {
 	bool has_halves; /* arithmetic in half precision apart from products; moves and conversions are none */
 };
 
+/* Access of a warp at one instruction, or a branch on which its lanes part. */
+struct metric_site {
+	uint64_t offset;  /* bytes in the function */
+	const char *line; /* "file:line", NULL = not known */
+	const char *op;   /* "LDG.E" */
+	const char *kind; /* of the contract: "load", "store", "shared", "atomic", "branch" */
+	struct quantity requests;            /* of the launch */
+	struct quantity sectors_per_request; /* of shared memory: wavefronts */
+	struct quantity excess; /* of these, more than the bytes asked for need, of a request */
+	const char *pattern;    /* "lane stride 4096 B", NULL = none */
+};
+
+/* What the lanes of a warp do together. */
+struct metric_access {
+	struct quantity sectors_per_request_load, sectors_per_request_store, excess_sectors,
+		shared_wavefronts_per_request, atomics, divergence_pct;
+	const struct metric_site *sites; /* by excess, the largest first */
+	size_t sites_n;
+};
+
+/* Why resident warps do not issue, in percent of the samples of warps that do not; in the order of the contract. */
+#define METRIC_STALL_LIST(X)                                                                \
+	X(long_scoreboard)                                                                  \
+	X(short_scoreboard) X(barrier) X(math_pipe_throttle) X(lg_throttle) X(mio_throttle) \
+		X(wait) X(not_selected) X(branch) X(other)
+
+struct metric_stalls {
+#define METRIC_STALL_FIELD(name) struct quantity name;
+	METRIC_STALL_LIST(METRIC_STALL_FIELD)
+#undef METRIC_STALL_FIELD
+};
+
 /* A statement with a stable id, which is that of a row of finding.h. */
 struct metric_finding {
 	const char *id, *text;
@@ -89,6 +121,36 @@ struct metric_class {
 	const char *label; /* how far the inputs carry it, a label of quantity.h */
 	struct metric_finding reasons[METRIC_FINDINGS];
 	int reasons_n;
+};
+
+#define METRIC_EVIDENCE  4
+#define METRIC_CONFLICTS 4
+
+/* One experiment that a person should make. `id` and `title` are those of a row of tables/rules.def. */
+struct metric_advice {
+	const char *id, *title;
+	double gain_low_pct, gain_high_pct; /* of this kernel's time; NaN = nothing bounds it */
+	double share_of_run_pct; /* of the kernel, of all known kernel time; NaN = not known */
+	const char *evidence[METRIC_EVIDENCE]; /* readings with figures, at least two */
+	int evidence_n;
+	const char *conflicts[METRIC_CONFLICTS]; /* computed: what it costs elsewhere */
+	int conflicts_n;
+	const char *change, *expect,
+		*otherwise; /* the experiment: do, see, and what it means if not */
+	const char *source;
+};
+
+/* A tempting step that a reading rules out. */
+struct metric_not_now {
+	const char *id, *title, *why;
+};
+
+/* What to do about one kernel, the best first. */
+struct metric_advices {
+	const struct metric_advice *items;
+	size_t n;
+	const struct metric_not_now *not_now;
+	size_t not_now_n;
 };
 
 #endif

@@ -69,6 +69,8 @@ struct model_kernel {
 	struct roofline roofline;
 	struct metric_finding traps[METRIC_FINDINGS];
 	int traps_n;
+	const struct metric_access *access; /* NULL = not known */
+	const struct metric_stalls *stalls; /* NULL = not known */
 };
 
 struct model_totals {

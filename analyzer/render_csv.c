@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "render_json.h"
+#include "render_json_value.h"
 
 static bool is_triple(const json_t *v)
 {
@@ -134,7 +135,7 @@ static int report_csv(const struct report *r, const struct render_options *optio
 	json_array_foreach(rows, i, row) line(header, row, out);
 	json_decref(rows);
 	json_decref(header);
-	if (!render_json_complete() || ferror(out))
+	if (!value_complete() || ferror(out))
 		return err_set(e, ERR_IO, -1, "cannot write the table");
 	return 0;
 }

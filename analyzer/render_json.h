@@ -5,14 +5,15 @@
 #define KBN_RENDER_JSON_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "report.h"
 
 /* A new reference. */
 json_t *render_json_kernel(const struct report *r, const struct report_kernel *k);
 
-/* False when memory ran out in any object made since the last call; clears the mark. */
-bool render_json_complete(void);
+/* The like of one advice A, and of two parts of K. */
+json_t *render_json_advice(const struct metric_advice *a);
+json_t *render_json_occupancy_object(const struct occupancy *o, const char *no_counters);
+json_t *render_json_cliff_object(const struct smem_cliff *c, int published);
 
 #endif

@@ -349,6 +349,8 @@ static void build_kernel(struct builder *b, struct report_kernel *k, const struc
 	k->work = m->work_known ? &m->work : NULL;
 	k->roofline = m->work_known ? &m->roofline : NULL;
 	k->sass = m->code.sass;
+	k->access = m->access;
+	k->stalls = m->stalls;
 	k->no_sass = k->code.why_missing ? k->code.why_missing
 		     : m->code.no_sass   ? m->code.no_sass
 					 : "the code was not read";

@@ -96,11 +96,21 @@ struct report_kernel {
 	int published_cliff_bytes; /* -1 = none */
 	const struct work *work;   /* NULL = nothing is known of it; then `roofline` is NULL too */
 	const struct roofline *roofline;
-	const struct metric_sass *sass; /* NULL = not known */
-	const char *no_sass;            /* why */
+	const struct metric_sass *sass;     /* NULL = not known */
+	const char *no_sass;                /* why */
+	const struct metric_access *access; /* NULL = not known */
+	const struct metric_stalls *stalls; /* NULL = not known */
+	struct metric_advices advice;
 	struct metric_class verdict;
 	struct metric_finding traps[METRIC_FINDINGS];
 	int traps_n;
+};
+
+/* An item of what to do first in the whole run. */
+struct report_advice {
+	const struct report_kernel *kernel; /* NULL = the run itself, not one kernel */
+	const struct metric_advice *advice;
+	double gain_low_pct, gain_high_pct; /* of all kernel time; NaN = not known */
 };
 
 struct report {
@@ -117,8 +127,10 @@ struct report {
 	struct report_timing timing;
 	struct report_totals totals;
 	struct report_kernel *kernels;
-	size_t kernels_n;   /* those that were asked for */
-	size_t kernels_all; /* before --kernel and --top */
+	size_t kernels_n;                   /* those that were asked for */
+	size_t kernels_all;                 /* before --kernel and --top */
+	const struct report_advice *advice; /* by expected saving of the run */
+	size_t advice_n;
 	struct metric_finding *notes;
 	size_t notes_n;
 	const char *no_code; /* why everything that needs the instructions is unknown */

@@ -15,8 +15,8 @@
 #define Q_BY     "\"events|gated-events|cupti|driver|code|interpreter|user|counters|model\""
 #define QUANTITY "{value:num?,low:num?,high:num?,label:" Q_LABELS ",by:" Q_BY ",why:str?}"
 #define FINDING  "{id:str,text:str}"
-#define ADVICE                                                                                  \
-	"{id:str,title:str,gain_pct:[num],share_of_run_pct:num,evidence:[str],conflicts:[str]," \
+#define ADVICE                                                                                    \
+	"{id:str,title:str,gain_pct:[num]?,share_of_run_pct:num?,evidence:[str],conflicts:[str]," \
 	"experiment:{change:str,expect:str,otherwise:str},source:str}"
 
 #define OCCUPANCY                                                                                       \
