@@ -373,7 +373,7 @@ static struct answer ours(const struct point *p)
 }
 
 #ifdef HAVE_CUDA_OCCUPANCY
-#include <cuda_occupancy.h>
+#include "vendor_occupancy.h"
 
 static uint64_t rng_state = 88172645463325252ull;
 
@@ -406,34 +406,11 @@ static struct point random_point(const struct arch *a)
 
 static struct answer vendors(const struct point *p)
 {
-	const struct arch *a = arch(p->sm);
-	cudaOccDeviceProp prop = {0};
-	cudaOccFuncAttributes f = {0};
-	cudaOccDeviceState s = {0};
+	const struct vendor_launch l = {p->registers, p->threads,     p->barriers,
+					p->carveout,  p->static_smem, p->dyn_smem};
 	cudaOccResult r = {0};
 
-	prop.computeMajor = p->sm / 10;
-	prop.computeMinor = p->sm % 10;
-	prop.maxThreadsPerBlock = 1024;
-	prop.maxThreadsPerMultiprocessor = a->warps_per_sm * 32;
-	prop.regsPerBlock = a->registers_per_block;
-	prop.regsPerMultiprocessor = a->registers_per_sm;
-	prop.warpSize = 32;
-	prop.sharedMemPerBlock = 48 * 1024;
-	prop.sharedMemPerMultiprocessor = (size_t)a->smem_per_sm_kb * 1024;
-	prop.sharedMemPerBlockOptin = (size_t)a->smem_optin_kb * 1024;
-	prop.reservedSharedMemPerBlock = (size_t)a->smem_reserved_bytes;
-	prop.numSms = 1;
-	f.maxThreadsPerBlock = 1024;
-	f.numRegs = p->registers;
-	f.sharedSizeBytes = (size_t)p->static_smem;
-	f.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
-	f.maxDynamicSharedSizeBytes = (size_t)p->dyn_smem;
-	f.numBlockBarriers = p->barriers;
-	s.carveoutConfig = p->carveout;
-	assert_int_equal(cudaOccMaxActiveBlocksPerMultiprocessor(&r, &prop, &f, &s, p->threads,
-								 (size_t)p->dyn_smem),
-			 CUDA_OCC_SUCCESS);
+	assert_true(vendor_occupancy(&r, arch(p->sm), &l));
 	return (struct answer){r.activeBlocksPerMultiprocessor, r.blockLimitRegs,
 			       r.blockLimitSharedMem, r.blockLimitWarps};
 }
