@@ -21,7 +21,7 @@
 #include "text.h"
 
 #define CANDIDATES 20 /* that are listed */
-#define NOTES      3
+#define NOTES      4
 
 struct job {
 	struct analyze_request q;
@@ -194,6 +194,14 @@ static int check_launch(struct job *a, struct err *e)
 			e);
 }
 
+/* Several were asked for, and the file has copies of some of them. */
+static void note_again(struct job *a)
+{
+	if (a->pick.again && a->q.all)
+		a->notes[a->notes_n++] = (struct session_note){.note = SESSION_NOTE_AGAIN,
+							       .value = (int64_t)a->pick.again};
+}
+
 static int note_unused(struct job *a, struct err *e)
 {
 	const struct given *g = &a->q.given;
@@ -356,7 +364,10 @@ static int analyze(struct job *a, int argc, char **argv, struct err *e)
 	set_device(a);
 	if (check_peaks(a, e) != 0 || check_matches(a, e) != 0 ||
 	    code_pick_load(&a->pick, e) != 0 || check_launch(a, e) != 0 || note_choice(a, e) != 0 ||
-	    note_unused(a, e) != 0 || make_session(a, argc, argv, e) != 0 || build(a, e) != 0)
+	    note_unused(a, e) != 0)
+		return -1;
+	note_again(a);
+	if (make_session(a, argc, argv, e) != 0 || build(a, e) != 0)
 		return -1;
 	return cmd_write_report(&a->report, q->format, q->output, 0, e);
 }

@@ -43,6 +43,29 @@ static bool has_name(const struct code_pick *p, struct arena *names, const char 
 					 demangle_short(names, name));
 }
 
+/* Equal when the instructions are, and what is set up for them. */
+static uint64_t code_hash(const struct cubin_function *f)
+{
+	uint64_t of[] = {kbn_hash64(f->code.data, f->code.bytes),
+			 f->registers,
+			 f->static_smem_bytes,
+			 f->frame_bytes,
+			 f->local_bytes,
+			 f->barriers,
+			 f->max_threads[0],
+			 f->max_threads[1],
+			 f->max_threads[2],
+			 f->block[0],
+			 f->block[1],
+			 f->block[2],
+			 f->cluster[0],
+			 f->cluster[1],
+			 f->cluster[2],
+			 f->param_bytes};
+
+	return kbn_hash64(of, sizeof(of));
+}
+
 static int add_kernels(struct code_pick *p, const struct cubin *c, size_t image, char suffix,
 		       struct err *e)
 {
@@ -64,7 +87,7 @@ static int add_kernels(struct code_pick *p, const struct cubin *c, size_t image,
 			.is_wanted = has_name(p, names, f->name),
 			.sm = c->sm,
 			.suffix = suffix,
-			.code = kbn_hash64(f->code.data, f->code.bytes),
+			.code = code_hash(f),
 			.image = image,
 		};
 		arena_free(names);
@@ -185,8 +208,12 @@ static void keep_fittest(struct code_pick *p)
 
 		if (!best || strcmp(best->name, k->name))
 			best = last = NULL;
-		if (best && (k->fitness < best->fitness || k->code == last->code))
+		if (best && k->fitness < best->fitness)
 			continue;
+		if (best && k->code == last->code) {
+			p->again += k->is_wanted;
+			continue;
+		}
 		p->kernels.at[kept] = *k;
 		last = &p->kernels.at[kept++];
 		best = best ? best : last;

@@ -23,7 +23,7 @@ struct code_pick_kernel {
 	uint32_t sm;      /* of the code */
 	char suffix;      /* 'a', 'f', 0 */
 	uint32_t fitness; /* of the code for the device */
-	uint64_t code;    /* hash of its instructions */
+	uint64_t code;    /* hash of its instructions and resources */
 	size_t image;     /* index in the file */
 	/* of those that code_pick_load() took */
 	const uint8_t *bytes; /* the cubin, in the arena */
@@ -42,7 +42,8 @@ struct code_pick {
 	/* what was found */
 	VEC(struct code_pick_kernel) kernels; /* by name */
 	size_t wanted;                        /* of them */
-	uint32_t sm;                          /* code for this architecture was looked for */
+	size_t again;       /* wanted ones that the file has once more: same name, same code */
+	uint32_t sm;        /* code for this architecture was looked for */
 	uint32_t others[8]; /* the wanted ones have code for these too, ascending */
 	size_t others_n;
 	bool has_ptx;    /* that the device could compile */
@@ -53,7 +54,8 @@ struct code_pick {
 /*
  * Read the file and fill `kernels`: of each name what the device runs, by the rule of fatbin_select().
  * Without device and arch the newest architecture that a wanted kernel has code for, and that the hardware
- * table knows, is taken. A name stands there twice when the file has two kernels of that name.
+ * table knows, is taken. A name stands there once for each
+ * different code (instructions or resources) that the file has for it.
  */
 int code_pick_scan(struct code_pick *p, struct err *e);
 

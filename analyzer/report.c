@@ -421,24 +421,68 @@ static void add_geometry(struct builder *b, struct report_kernel *k)
 							grid, block, smem));
 }
 
-/* Shapes of one kernel look the same by name: put the geometry behind it. */
-static void build_geometries(struct builder *b)
+/* Two kernels of one name in one file: the start of the hash of the image that each is in. */
+static void add_code(struct builder *b, struct report_kernel *k)
+{
+	if (!b->failed && k->code.hash)
+		k->variant = report_must(b, text_format(b->arena, "%s code %.8s", k->variant,
+							k->code.hash));
+}
+
+static bool is_other_code(struct report_kernel *const *group, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(group[i]->code.hash ? group[i]->code.hash : "",
+			   group[0]->code.hash ? group[0]->code.hash : "") != 0)
+			return true;
+	return false;
+}
+
+static bool is_other_geometry(struct report_kernel *const *group, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (memcmp(group[i]->grid, group[0]->grid, sizeof(group[0]->grid)) != 0 ||
+		    memcmp(group[i]->block, group[0]->block, sizeof(group[0]->block)) != 0 ||
+		    group[i]->dyn_smem_bytes != group[0]->dyn_smem_bytes)
+			return true;
+	return false;
+}
+
+/* Also where nothing on this page tells them apart: they are of two devices, or clusters. */
+static bool needs_geometry(struct report_kernel *const *group, size_t n)
+{
+	return n > 1 && (is_other_geometry(group, n) || !is_other_code(group, n));
+}
+
+/* Groups of equal labels, of which `needs` says whether to add something to each. */
+static void tell_apart(struct builder *b, struct report_kernel **order,
+		       bool (*needs)(struct report_kernel *const *group, size_t n),
+		       void (*add)(struct builder *b, struct report_kernel *k))
+{
+	const size_t n = b->r->kernels_n;
+
+	if (b->failed || !n)
+		return;
+	qsort(order, n, sizeof(*order), by_label);
+	for (size_t i = 0, end; !b->failed && i < n; i = end) {
+		for (end = i + 1; end < n && !by_label(&order[end], &order[i]); end++)
+			;
+		for (size_t k = i, more = needs(&order[i], end - i); more && k < end; k++)
+			add(b, order[k]);
+	}
+}
+
+/* Shapes of one kernel look the same by name: put the geometry behind it, then the code. */
+static void build_labels(struct builder *b)
 {
 	struct report *r = b->r;
 	struct report_kernel **order =
 		report_must(b, arena_array(b->arena, r->kernels_n, sizeof(*order)));
 
-	if (b->failed)
-		return;
-	for (size_t i = 0; i < r->kernels_n; i++)
+	for (size_t i = 0; order && i < r->kernels_n; i++)
 		order[i] = &r->kernels[i];
-	qsort(order, r->kernels_n, sizeof(*order), by_label);
-	for (size_t i = 0, end; !b->failed && i < r->kernels_n; i = end) {
-		for (end = i + 1; end < r->kernels_n && !by_label(&order[end], &order[i]); end++)
-			;
-		for (size_t k = i; end - i > 1 && k < end; k++)
-			add_geometry(b, order[k]);
-	}
+	tell_apart(b, order, needs_geometry, add_geometry);
+	tell_apart(b, order, is_other_code, add_code);
 }
 
 static void build_kernels(struct builder *b)
@@ -459,8 +503,7 @@ static void build_kernels(struct builder *b)
 			r->kernels_n++;
 	}
 	build_variants(b);
-	if (!b->failed)
-		build_geometries(b);
+	build_labels(b);
 	if (r->kernels_n)
 		qsort(r->kernels, r->kernels_n, sizeof(*r->kernels), by_weight);
 	if (o && o->top && r->kernels_n > o->top)

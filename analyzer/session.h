@@ -159,6 +159,7 @@ enum session_note_kind {
 	SESSION_NOTE_CHOICE,   /* which code of the file was taken; text */
 	SESSION_NOTE_LEFT_OUT, /* kernels that cannot be launched so; text */
 	SESSION_NOTE_NOT_USED, /* what was given and is not used; text */
+	SESSION_NOTE_AGAIN,    /* `value` kernels that the file has more than once */
 };
 #define SESSION_NO_RUN UINT32_MAX
 

@@ -174,6 +174,37 @@ static void specific(void **state)
 	done(&p);
 }
 
+/* One name, two codes: both; and what makes no difference but is set up otherwise counts as one. */
+static void each_code_of_a_name(void **state)
+{
+	struct code_pick p;
+	struct err e = {.offset = -1};
+	size_t n;
+	uint8_t *data = load_file("tests/golden/cubin/gemm_bad.sm_90.cubin", &n);
+	struct cubin c;
+
+	(void)state;
+	scan(&p, 90, 0, '\0', "gemm_bad");
+	assert_int_equal(p.wanted, 1);
+	assert_int_equal(p.again, 1); /* begin() put it there twice */
+	done(&p);
+	assert_int_equal(cubin_open(&c, buf_of(data, n), &e), 0);
+	data[c.functions[0].code.origin + 4] ^= 1; /* an immediate or a register: other code */
+	cubin_close(&c);
+	put_container(&made, FATBIN_CUBIN, 90, 0, data, n);
+	free(data);
+	unlink(path);
+	store(made.n);
+	scan(&p, 90, 0, '\0', "gemm_bad");
+	assert_int_equal(p.wanted, 2);
+	assert_int_equal(p.again, 1);
+	assert_int_equal(code_pick_load(&p, &e), 0);
+	for (size_t i = 0; i + 1 < p.kernels.n; i++)
+		if (p.kernels.at[i].is_wanted && p.kernels.at[i + 1].is_wanted)
+			assert_ptr_not_equal(p.kernels.at[i].bytes, p.kernels.at[i + 1].bytes);
+	done(&p);
+}
+
 static void damage_is_an_error(void **state)
 {
 	struct err e = {.offset = -1};
@@ -199,6 +230,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_a_device_runs, begin, end),
 		cmocka_unit_test_setup_teardown(the_newest, begin, end),
 		cmocka_unit_test_setup_teardown(specific, begin, end),
+		cmocka_unit_test_setup_teardown(each_code_of_a_name, begin, end),
 		cmocka_unit_test_setup_teardown(damage_is_an_error, begin, end),
 	};
 
