@@ -98,6 +98,30 @@ static int put_arg(struct given_arg *out, const struct arg_type *t, uint64_t bit
 	return out->bytes ? 0 : err_set(e, ERR_MEMORY, -1, "out of memory");
 }
 
+/* The largest finite value of a format. */
+static double real_most(const struct arg_type *t)
+{
+	return ldexp(2 - ldexp(1, -t->mantissa), (1 << (t->exponent - 1)) - 1);
+}
+
+static int no_value(const struct arg_type *t, const char *value, struct err *e)
+{
+	const uint64_t most = UINT64_MAX >> (64 - 8 * t->bytes);
+
+	if (t->kind == ARG_REAL)
+		return err_set(
+			e, ERR_USAGE, -1,
+			"--arg %s: wants a number of at most %.9g in size, inf or nan, not \"%.60s\"",
+			t->name, real_most(t), value);
+	if (t->kind == ARG_SIGNED)
+		return err_set(e, ERR_USAGE, -1,
+			       "--arg %s: wants an integer from -%llu to %llu, not \"%.60s\"",
+			       t->name, (unsigned long long)(most / 2 + 1),
+			       (unsigned long long)(most / 2), value);
+	return err_set(e, ERR_USAGE, -1, "--arg %s: wants an integer from 0 to %llu, not \"%.60s\"",
+		       t->name, (unsigned long long)most, value);
+}
+
 int given_arg(struct given_arg *out, const char *word, struct arena *a, struct err *e)
 {
 	const size_t n = strcspn(word, ":");
@@ -119,8 +143,7 @@ int given_arg(struct given_arg *out, const char *word, struct arena *a, struct e
 			continue;
 		if (arg_bits(value, t, &bits))
 			return put_arg(out, t, bits, a, e);
-		return err_set(e, ERR_USAGE, -1, "--arg %s: \"%.60s\" is no value of that type",
-			       t->name, value);
+		return no_value(t, value, e);
 	}
 	return err_set(
 		e, ERR_USAGE, -1,

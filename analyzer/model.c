@@ -249,7 +249,7 @@ static void build_timing(struct model *m, const struct session *s)
 {
 	struct model_timing *t = &m->timing;
 	double self = 0, host = 0;
-	bool on = false, cupti = false;
+	bool on = false, cupti = false, given = false;
 	const struct metric_pairs *most;
 
 	for (size_t i = 0; i < s->runs_n; i++) {
@@ -265,9 +265,14 @@ static void build_timing(struct model *m, const struct session *s)
 	for (size_t i = 0; i < s->shapes_n; i++) {
 		t->gated.n = count_sum(t->gated.n, s->shapes[i].times.gated);
 		t->plain.n = count_sum(t->plain.n, s->shapes[i].times.plain);
+		given |= s->shapes[i].times.given_n > 0;
 	}
 	most = t->gated.n && t->gated.n >= t->plain.n ? &t->gated : &t->plain;
-	t->method = !on ? "off" : cupti ? "cupti" : most == &t->gated ? "gated-events" : "events";
+	t->method = given               ? quantity_by_names[QUANTITY_BY_USER]
+		    : !on               ? "off"
+		    : cupti             ? "cupti"
+		    : most == &t->gated ? "gated-events"
+					: "events";
 	t->self_overhead_pct = host > 0 ? 100 * self / host : NAN;
 	t->gated.bias_us = t->gated.uncertainty_us = t->plain.bias_us = t->plain.uncertainty_us =
 		NAN;

@@ -176,7 +176,9 @@ char *render_timing(char out[RENDER_TIMING], const struct report_timing *t)
 
 	if (!t->gated.n && !t->plain.n) {
 		snprintf(out, RENDER_TIMING, "%s",
-			 strcmp(t->method, "off") == 0 ? "off" : "no launch has a time");
+			 strcmp(t->method, "off") == 0    ? "off"
+			 : strcmp(t->method, "user") == 0 ? "given by the user"
+							  : "no launch has a time");
 		return out;
 	}
 	if (t->gated.n)

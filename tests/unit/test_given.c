@@ -120,6 +120,29 @@ static void reals(void **state)
 		assert_string_equal(arg(words[i][0]), words[i][1]);
 }
 
+/* What does not fit is told what would. */
+static void limits_are_named(void **state)
+{
+	static const char *const words[][2] = {
+		{"i8:128", "from -128 to 127"},
+		{"u16:-1", "from 0 to 65535"},
+		{"i64:9223372036854775808", "from -9223372036854775808 to 9223372036854775807"},
+		{"ptr:18446744073709551616", "from 0 to 18446744073709551615"},
+		{"f16:65520", "at most 65504 in size"},
+		{"f32:1e39", "at most 3.40282347e+38 in size"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		struct err e = {.offset = -1};
+		struct given_arg a;
+
+		assert_int_equal(given_arg(&a, words[i][0], arena, &e), -1);
+		if (!strstr(e.text, words[i][1]))
+			fail_msg("%s: %s", words[i][0], e.text);
+	}
+}
+
 /* Every finite value of float goes through unchanged (a sample of them, as text with all digits). */
 static void reals_are_those_of_the_compiler(void **state)
 {
@@ -210,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(integers, begin, end),
 		cmocka_unit_test_setup_teardown(reals, begin, end),
+		cmocka_unit_test_setup_teardown(limits_are_named, begin, end),
 		cmocka_unit_test_setup_teardown(reals_are_those_of_the_compiler, begin, end),
 		cmocka_unit_test_setup_teardown(bytes, begin, end),
 		cmocka_unit_test(allocations),
