@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "cfg.h"
+#include "chain.h"
 #include "sass_work.h"
 #include "stall.h"
 #include "tile.h"
@@ -45,10 +46,17 @@ static bool read_loops(struct metric_sass *s, const struct cfg *g, struct arena 
 {
 	struct metric_loop *loops;
 	const struct tile *main;
+	struct chain *chains, straight;
 	struct tiles tiles;
 
 	if (tile_read(g, scratch, &tiles, e) != 0)
 		return false;
+	if (chain_read(g, scratch, &chains, &straight) != 0)
+		return err_set(e, ERR_MEMORY, -1, "no memory for the chains of a kernel") == 0;
+	s->straight_cycles = straight.cycles;
+	s->straight_loads = straight.loads;
+	s->straight_all_loads = straight.all_loads;
+	s->straight_issue_cycles = straight.issue;
 	main = tile_loop(&tiles);
 	loops = arena_array(arena, tiles.n, sizeof(*loops));
 	for (uint32_t i = 0; loops && i < tiles.n; i++) {
@@ -74,6 +82,10 @@ static bool read_loops(struct metric_sass *s, const struct cfg *g, struct arena 
 			.class = word(tile_class_name(t->class)),
 			.async_copy = word(tile_async_name(t->async)),
 			.why = word(tile_reason_text(t->reason)),
+			.recurrence_cycles = chains[t->loop].cycles,
+			.recurrence_loads = chains[t->loop].loads,
+			.turn_loads = chains[t->loop].all_loads,
+			.issue_cycles = chains[t->loop].issue,
 		};
 	}
 	s->loops = loops;

@@ -60,6 +60,11 @@ struct metric_loop {
 	const char *class;           /* "high", "medium", "low"; NULL = not known */
 	const char *async_copy;      /* "beneficial", "neutral", "detrimental", "in use"; NULL */
 	const char *why;             /* why the ratio is not known, NULL = it is */
+	/* Estimates for one warp and one turn, of innermost loops; NaN = not known. See chain.h. */
+	double recurrence_cycles; /* the longest chain that closes around the loop; 0 = none */
+	double recurrence_loads;  /* loads from global memory, most in one such chain; */
+	double turn_loads;        /* and in all */
+	double issue_cycles; /* least to issue it: issue slots, or the busiest pipe of a quarter SM */
 };
 
 /* What the instructions of a kernel say, those of functions that it calls left out. */
@@ -73,6 +78,11 @@ struct metric_sass {
 	uint8_t product_type, product_sums;
 	bool has_products;
 	bool has_halves; /* arithmetic in half precision apart from products; moves and conversions are none */
+	/*
+	 * The code outside of loops, once through, for one warp: its longest chain, most loads from global
+	 * memory in one chain, and in all, and the least cycles to issue it. NaN = not known. See chain.h.
+	 */
+	double straight_cycles, straight_loads, straight_all_loads, straight_issue_cycles;
 };
 
 /* Access of a warp at one instruction, or a branch on which its lanes part. */
@@ -96,10 +106,12 @@ struct metric_access {
 };
 
 /* Why resident warps do not issue, in percent of the samples of warps that do not; in the order of the contract. */
-#define METRIC_STALL_LIST(X)                                                                \
-	X(long_scoreboard)                                                                  \
-	X(short_scoreboard) X(barrier) X(math_pipe_throttle) X(lg_throttle) X(mio_throttle) \
-		X(wait) X(not_selected) X(branch) X(other)
+#define METRIC_STALL_LIST(X)  \
+	X(long_scoreboard)    \
+	X(short_scoreboard)   \
+	X(barrier)            \
+	X(math_pipe_throttle) \
+	X(lg_throttle) X(mio_throttle) X(wait) X(not_selected) X(branch) X(other)
 
 struct metric_stalls {
 #define METRIC_STALL_FIELD(name) struct quantity name;

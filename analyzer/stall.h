@@ -100,6 +100,9 @@ struct stall_picture {
 int stall_pictures(const struct cfg *g, struct arena *arena, struct stall_picture *function,
 		   struct stall_picture **loops);
 
+/* Assumed cycles until the result that a scoreboard tells of is there (tables/latency.def); 0 = none, or not known. */
+unsigned stall_latency(const struct sass_insn *insn);
+
 /* The reason with the most cycles but STALL_SELECTED; STALL_REASONS when there is none. */
 enum stall_reason stall_top(const struct stall_picture *p);
 

@@ -72,6 +72,11 @@ static struct wait_row wait_row(const struct sass_insn *insn)
 	return (struct wait_row){op, STALL_OTHER, 0, 0};
 }
 
+unsigned stall_latency(const struct sass_insn *insn)
+{
+	return wait_row(insn).result;
+}
+
 static bool is_depbar(const struct sass_insn *insn)
 {
 	return !strcmp(sass_op(insn), "DEPBAR");

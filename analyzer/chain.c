@@ -1,0 +1,486 @@
+/*
+ * chain.c - see chain.h. The code of one turn is run once for every register that carries a value into it,
+ * all of them side by side: that gives the longest path from each to each. The heaviest cycle among these
+ * paths, by its mean over the turns that it takes (Karp 1978), is what a turn costs at least.
+ */
+#include "chain.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch.h"
+#include "arena.h"
+#include "dataflow.h"
+#include "sass_modifier.h"
+#include "sass_work.h"
+#include "stall.h"
+#include "tile_trips.h"
+
+/* One number for each register of a thread and of its warp: R, UR, P, UP. */
+#define UR_FROM   256u
+#define P_FROM    512u
+#define UP_FROM   520u
+#define REGISTERS 528u
+
+#define PREDICATE_CYCLES 13 /* from a comparison to what it guards; arch.def has no column for it */
+#define CARRIED_MOST     256u                /* registers around a loop: more are not followed */
+#define WORK_MOST        (UINT64_C(1) << 28) /* steps for all loops of a function: then none is known */
+#define NEVER            INT32_MIN           /* no path */
+#define LANES            32.0
+
+struct pipe {
+	const char *ops; /* base names, each between blanks */
+	size_t rate;     /* offset in struct arch: threads per SM and clock */
+};
+
+/* A rate that arch.def does not know (-1) makes no bound. */
+static const struct pipe pipes[] = {
+	{" FFMA FADD FMUL ", offsetof(struct arch, fp32)},
+	{" DFMA DADD DMUL DSETP ", offsetof(struct arch, fp64)},
+	{" IADD3 LOP3 ISETP SHF LEA SEL FSEL FSETP FMNMX IMNMX VIADD PRMT ",
+	 offsetof(struct arch, int_add)},
+	{" IMAD ", offsetof(struct arch, int_mad)},
+	{" MUFU F2F F2I I2F ", offsetof(struct arch, special)},
+};
+#define PIPES (sizeof(pipes) / sizeof(*pipes))
+
+/* Results of these in dep_<column> cycles; of all others that wait for no scoreboard in dep_alu. */
+static const struct pipe latencies[] = {
+	{" FFMA FADD FMUL ", offsetof(struct arch, dep_ffma)},
+	{" IMAD ", offsetof(struct arch, dep_imad)},
+	{" HFMA2 HADD2 HMUL2 ", offsetof(struct arch, dep_hfma2)},
+	{" DFMA DADD DMUL ", offsetof(struct arch, dep_dfma)},
+	{" HMMA IMMA ", offsetof(struct arch, dep_mma)},
+};
+#define LATENCIES (sizeof(latencies) / sizeof(*latencies))
+
+struct step {
+	uint16_t *reads, *writes; /* numbers of registers */
+	uint16_t reads_n, writes_n;
+	int32_t cycles;
+	bool is_load, is_guarded;
+};
+
+struct region {
+	struct step *steps;
+	uint32_t n;
+	bool is_known;
+	double issue, loads;
+};
+
+/* Longest paths to each register, `width` of them side by side: from each carried one. */
+struct paths {
+	uint32_t width;
+	int32_t origin;          /* of what reads no register */
+	int32_t *cycles, *loads; /* [register * width + from] */
+};
+
+struct reader {
+	const struct cfg *g;
+	const struct arch *arch;
+	struct arena *scratch;
+	uint64_t work;
+};
+
+/* ------------------------------------------------------------------------------------ instructions */
+
+static bool is_among(const char *ops, const struct sass_insn *insn)
+{
+	const char *op = sass_op(insn);
+	const size_t n = strcspn(op, ".");
+
+	for (const char *at = ops; (at = strstr(at + 1, op)) != NULL;)
+		if (at[-1] == ' ' && at[n] == ' ')
+			return true;
+	return false;
+}
+
+static int column(const struct arch *a, size_t offset)
+{
+	return *(const int *)((const char *)a + offset);
+}
+
+/* Until what it writes into a register can be read. */
+static int32_t result_cycles(const struct reader *r, const struct sass_insn *insn)
+{
+	const unsigned assumed = stall_latency(insn);
+
+	if (insn->control.write_barrier < 6 && assumed)
+		return (int32_t)assumed;
+	for (size_t i = 0; i < LATENCIES; i++)
+		if (is_among(latencies[i].ops, insn) && column(r->arch, latencies[i].rate) > 0)
+			return column(r->arch, latencies[i].rate);
+	return r->arch->dep_alu > 0 ? r->arch->dep_alu : 4;
+}
+
+/* LDG and its like, and through a pointer that may be one: long ways. */
+static bool is_load(const struct sass_insn *insn, const struct sass_modifiers *m)
+{
+	struct sass_access x;
+
+	return sass_access(insn, m, &x) && x.act == SASS_LOAD &&
+	       (x.from == SASS_GLOBAL || x.from == SASS_GENERIC || x.from == SASS_TEXTURE ||
+		x.from == SASS_SURFACE);
+}
+
+static uint16_t list(uint16_t *out, const struct regset *s)
+{
+	uint16_t n = 0;
+
+	for (unsigned i = 0; i < SASS_RZ; i++)
+		if (s->r[i / 64] >> i % 64 & 1)
+			out[n++] = (uint16_t)i;
+	for (unsigned i = 0; i < SASS_RZ; i++)
+		if (s->ur[i / 64] >> i % 64 & 1)
+			out[n++] = (uint16_t)(UR_FROM + i);
+	for (unsigned i = 0; i < 8; i++)
+		if (s->p >> i & 1)
+			out[n++] = (uint16_t)(P_FROM + i);
+	for (unsigned i = 0; i < 8; i++)
+		if (s->up >> i & 1)
+			out[n++] = (uint16_t)(UP_FROM + i);
+	return n;
+}
+
+static uint16_t *keep(struct reader *r, const uint16_t *from, uint16_t n)
+{
+	uint16_t *to = arena_array(r->scratch, n ? n : 1, sizeof(*to));
+
+	if (to)
+		memcpy(to, from, n * sizeof(*to));
+	return to;
+}
+
+/* false: memory has run out */
+static bool add_step(struct reader *r, struct region *region, const struct sass_insn *insn,
+		     double pipe_cycles[PIPES + 1])
+{
+	struct step *s = &region->steps[region->n];
+	uint16_t numbers[REGISTERS];
+	struct sass_modifiers m;
+	struct sass_mma mma;
+	struct effects x;
+
+	dataflow_effects(insn, &x);
+	region->is_known &= x.is_certain;
+	s->reads_n = list(numbers, &x.reads);
+	s->reads = keep(r, numbers, s->reads_n);
+	s->writes_n = list(numbers, &x.writes);
+	s->writes = keep(r, numbers, s->writes_n);
+	if (!s->reads || !s->writes)
+		return false;
+	sass_modifiers(r->g->sm, insn, &m);
+	s->cycles = result_cycles(r, insn);
+	s->is_load = is_load(insn, &m);
+	s->is_guarded = insn->guard != SASS_PT;
+	region->loads += s->is_load;
+	region->n++;
+	for (size_t i = 0; i < PIPES; i++)
+		if (is_among(pipes[i].ops, insn) && column(r->arch, pipes[i].rate) > 0)
+			pipe_cycles[i] +=
+				LANES * r->arch->partitions / column(r->arch, pipes[i].rate);
+	if (sass_mma(insn, &m, &mma) && r->arch->t_fp16 > 0 && is_among(" HMMA ", insn))
+		pipe_cycles[PIPES] += mma.operations / 2.0 * r->arch->partitions / r->arch->t_fp16;
+	return true;
+}
+
+static int by_tree(const void *a, const void *b)
+{
+	const struct cfg_block *x = *(const struct cfg_block *const *)a;
+	const struct cfg_block *y = *(const struct cfg_block *const *)b;
+
+	return x->tree_first < y->tree_first ? -1 : x->tree_first > y->tree_first;
+}
+
+/* The code of blocks that dominate one another, in the order in which they run. NULL steps: no memory. */
+static struct region read_region(struct reader *r, const struct cfg_block **blocks, uint32_t n)
+{
+	struct region region = {.is_known = true};
+	double pipe_cycles[PIPES + 1] = {0};
+	uint32_t insns = 0;
+
+	qsort(blocks, n, sizeof(*blocks), by_tree);
+	for (uint32_t i = 0; i < n; i++)
+		insns += blocks[i]->end - blocks[i]->first;
+	region.steps = arena_array(r->scratch, insns ? insns : 1, sizeof(*region.steps));
+	for (uint32_t i = 0; region.steps && i < n; i++)
+		for (uint32_t k = blocks[i]->first; region.steps && k < blocks[i]->end; k++)
+			if (!add_step(r, &region, &r->g->insns[k], pipe_cycles))
+				region.steps = NULL;
+	region.issue = region.n;
+	for (size_t i = 0; i <= PIPES; i++)
+		region.issue = fmax(region.issue, pipe_cycles[i]);
+	return region;
+}
+
+/* ------------------------------------------------------------------------------------------- paths */
+
+static bool paths_init(struct paths *p, struct arena *scratch, uint32_t width, int32_t origin)
+{
+	p->width = width;
+	p->origin = origin;
+	p->cycles = arena_array(scratch, (size_t)REGISTERS * width, sizeof(*p->cycles));
+	p->loads = arena_array(scratch, (size_t)REGISTERS * width, sizeof(*p->loads));
+	if (!p->cycles || !p->loads)
+		return false;
+	for (size_t i = 0; i < (size_t)REGISTERS * width; i++)
+		p->cycles[i] = p->loads[i] = origin;
+	return true;
+}
+
+static int32_t larger(int32_t a, int32_t b)
+{
+	return a > b ? a : b;
+}
+
+static int32_t plus(int32_t path, int32_t more)
+{
+	return path == NEVER ? NEVER : path + more;
+}
+
+/* Column `from`: the longest path into the step, over all that it reads, goes on to all that it writes. */
+static void take_step(struct paths *p, const struct step *s, uint32_t from)
+{
+	int32_t cycles = p->origin, loads = p->origin;
+
+	for (uint16_t i = 0; i < s->reads_n; i++) {
+		cycles = larger(cycles, p->cycles[s->reads[i] * p->width + from]);
+		loads = larger(loads, p->loads[s->reads[i] * p->width + from]);
+	}
+	loads = plus(loads, s->is_load);
+	for (uint16_t i = 0; i < s->writes_n; i++) {
+		const size_t at = s->writes[i] * p->width + from;
+		const int32_t there =
+			plus(cycles, s->writes[i] >= P_FROM && s->cycles < PREDICATE_CYCLES
+					     ? PREDICATE_CYCLES
+					     : s->cycles);
+
+		p->cycles[at] = s->is_guarded ? larger(p->cycles[at], there) : there;
+		p->loads[at] = s->is_guarded ? larger(p->loads[at], loads) : loads;
+	}
+}
+
+static void take_all(struct paths *p, const struct region *region)
+{
+	for (uint32_t i = 0; i < region->n; i++)
+		for (uint32_t from = 0; from < p->width; from++)
+			take_step(p, &region->steps[i], from);
+}
+
+/* Registers that the code reads before it writes them for certain, and that it writes. Their number. */
+static uint32_t find_carried(const struct region *region, uint16_t out[REGISTERS])
+{
+	bool is_written[REGISTERS] = {false}, is_new[REGISTERS] = {false},
+	     is_read[REGISTERS] = {false};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < region->n; i++) {
+		const struct step *s = &region->steps[i];
+
+		for (uint16_t k = 0; k < s->reads_n; k++)
+			is_read[s->reads[k]] |= !is_new[s->reads[k]];
+		for (uint16_t k = 0; k < s->writes_n; k++) {
+			is_written[s->writes[k]] = true;
+			is_new[s->writes[k]] |= !s->is_guarded;
+		}
+	}
+	for (unsigned i = 0; i < REGISTERS; i++)
+		if (is_written[i] && is_read[i])
+			out[n++] = (uint16_t)i;
+	return n;
+}
+
+/*
+ * The heaviest mean of a cycle in a graph of n nodes, 0 when it has none. weight[to * stride of node + from];
+ * Karp: over the walks of n edges, the least mean of what any of them adds to its own first k edges.
+ */
+static double heaviest_cycle(const int32_t *paths, const uint16_t *carried, uint32_t n,
+			     struct arena *scratch)
+{
+	int64_t *walk = arena_array(scratch, (size_t)(n + 1) * n, sizeof(*walk));
+	double heaviest = 0;
+
+	if (!walk)
+		return NAN;
+	for (uint32_t k = 1; k <= n; k++)
+		for (uint32_t to = 0; to < n; to++) {
+			const int32_t *edges = &paths[(size_t)carried[to] * n];
+			int64_t best = INT64_MIN;
+
+			for (uint32_t from = 0; from < n; from++) {
+				const int64_t before = walk[(size_t)(k - 1) * n + from];
+
+				if (edges[from] != NEVER && before != INT64_MIN &&
+				    before + edges[from] > best)
+					best = before + edges[from];
+			}
+			walk[(size_t)k * n + to] = best;
+		}
+	for (uint32_t to = 0; to < n; to++) {
+		const int64_t all = walk[(size_t)n * n + to];
+		double least = INFINITY;
+
+		for (uint32_t k = 0; all != INT64_MIN && k < n; k++)
+			if (walk[(size_t)k * n + to] != INT64_MIN)
+				least = fmin(least,
+					     (double)(all - walk[(size_t)k * n + to]) / (n - k));
+		if (isfinite(least))
+			heaviest = fmax(heaviest, least);
+	}
+	return heaviest;
+}
+
+static const struct chain unknown = {NAN, NAN, NAN, NAN};
+
+/* false: memory has run out */
+static bool around(struct reader *r, const struct region *region, struct chain *out)
+{
+	uint16_t carried[REGISTERS];
+	const uint32_t n = find_carried(region, carried);
+	struct paths p;
+
+	r->work += (uint64_t)region->n * n + (uint64_t)n * n * n;
+	if (!region->is_known || n > CARRIED_MOST || r->work > WORK_MOST)
+		return true;
+	*out = (struct chain){0, 0, region->loads, region->issue};
+	if (!n)
+		return true;
+	if (!paths_init(&p, r->scratch, n, NEVER))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		p.cycles[(size_t)carried[i] * n + i] = p.loads[(size_t)carried[i] * n + i] = 0;
+	take_all(&p, region);
+	out->cycles = heaviest_cycle(p.cycles, carried, n, r->scratch);
+	out->loads = heaviest_cycle(p.loads, carried, n, r->scratch);
+	return !isnan(out->cycles) && !isnan(out->loads);
+}
+
+/* ----------------------------------------------------------------------------------------- regions */
+
+/* What a function that measures a region does with it. */
+typedef bool (*region_fn)(struct reader *r, const struct region *region, struct chain *out);
+
+/* Memory for one region at a time. */
+static bool read_blocks(struct reader *r, const struct cfg_block **blocks, uint32_t n,
+			region_fn measure, struct chain *out)
+{
+	struct region region;
+	bool is_done = false;
+
+	r->scratch = arena_new();
+	if (r->scratch) {
+		region = read_region(r, blocks, n);
+		is_done = region.steps && measure(r, &region, out);
+	}
+	arena_free(r->scratch);
+	return is_done;
+}
+
+/* In every turn: it dominates all that jump back. */
+static bool is_in_every_turn(const struct cfg *g, uint32_t block, uint32_t l)
+{
+	const uint32_t header = g->loops[l].header;
+	const struct cfg_block *h = &g->blocks[header];
+
+	for (uint32_t i = 0; i < h->predecessors_n; i++) {
+		const uint32_t from = g->edges[h->predecessors + i];
+
+		if (g->blocks[from].is_reachable && cfg_dominates(g, header, from) &&
+		    !cfg_dominates(g, block, from))
+			return false;
+	}
+	return true;
+}
+
+static bool read_loop(struct reader *r, uint32_t l, const struct cfg_block **blocks,
+		      struct chain *out)
+{
+	const struct cfg *g = r->g;
+	uint32_t n = 0;
+
+	for (uint32_t b = g->block_of[g->loops[l].first];
+	     b < g->blocks_n && g->blocks[b].first <= g->loops[l].last; b++)
+		if (g->blocks[b].is_reachable && g->blocks[b].loop == l &&
+		    is_in_every_turn(g, b, l))
+			blocks[n++] = &g->blocks[b];
+	return read_blocks(r, blocks, n, around, out);
+}
+
+/* From the exit behind most instructions up to the entry, the blocks that are in no loop. */
+static uint32_t straight_blocks(const struct cfg *g, const struct cfg_block **blocks)
+{
+	uint32_t best = CFG_NONE, most = 0, n = 0;
+
+	for (uint32_t b = 0; b < g->blocks_n; b++) {
+		const struct cfg_block *last = &g->blocks[b];
+		uint32_t insns = 0;
+
+		if (!last->is_reachable || cfg_flow(&g->insns[last->end - 1]) != CFG_EXIT)
+			continue;
+		for (uint32_t at = b; at != CFG_NONE; at = g->blocks[at].idom)
+			if (g->blocks[at].loop == CFG_NONE)
+				insns += g->blocks[at].end - g->blocks[at].first;
+		if (best == CFG_NONE || insns > most) {
+			best = b;
+			most = insns;
+		}
+	}
+	for (; best != CFG_NONE; best = g->blocks[best].idom)
+		if (g->blocks[best].loop == CFG_NONE)
+			blocks[n++] = &g->blocks[best];
+	return n;
+}
+
+static bool through(struct reader *r, const struct region *region, struct chain *out)
+{
+	struct paths p;
+
+	if (!region->is_known)
+		return true;
+	if (!paths_init(&p, r->scratch, 1, 0))
+		return false;
+	*out = (struct chain){0, 0, region->loads, region->issue};
+	for (uint32_t i = 0; i < region->n; i++) {
+		const struct step *s = &region->steps[i];
+
+		take_step(&p, s, 0);
+		for (uint16_t k = 0; k < s->writes_n; k++) {
+			out->cycles = fmax(out->cycles, p.cycles[s->writes[k]]);
+			out->loads = fmax(out->loads, p.loads[s->writes[k]]);
+		}
+	}
+	return true;
+}
+
+static bool read_all(struct reader *r, const struct cfg_block **blocks, struct chain *loops,
+		     struct chain *straight)
+{
+	if (!blocks || !read_blocks(r, blocks, straight_blocks(r->g, blocks), through, straight))
+		return false;
+	for (uint32_t l = 0; l < r->g->loops_n; l++)
+		if (r->g->loops[l].is_innermost && !r->g->loops[l].is_for_lanes &&
+		    !read_loop(r, l, blocks, &loops[l]))
+			return false;
+	return true;
+}
+
+int chain_read(const struct cfg *g, struct arena *arena, struct chain **loops,
+	       struct chain *straight)
+{
+	struct reader r = {.g = g, .arch = arch_find(g->sm, NULL)};
+	struct arena *work = arena_new();
+	bool is_done = false;
+
+	*straight = unknown;
+	*loops = arena_array(arena, g->loops_n ? g->loops_n : 1, sizeof(**loops));
+	for (uint32_t l = 0; *loops && l < g->loops_n; l++)
+		(*loops)[l] = unknown;
+	if (*loops && work)
+		is_done = !r.arch ||
+			  read_all(&r,
+				   arena_array(work, g->blocks_n, sizeof(const struct cfg_block *)),
+				   *loops, straight);
+	arena_free(work);
+	return is_done ? 0 : -1;
+}
