@@ -10,10 +10,18 @@
 
 #include "arena.h"
 #include "dataflow.h"
+#include "sass_modifier.h"
 
 #define LONGEST 11u /* stalls beyond it have other rules of encoding: left alone */
 #define SETTLE  10u /* cycles from setting a scoreboard to waiting for it */
 #define READ    6u  /* cycles until a fixed-latency operation has read its registers */
+#define QUEUE \
+	8u /* cycles between two that go through the memory queue: the slowest, MUFU, keep 8 */
+/*
+ * Cycles from a wait to what reads predicates or uniform registers. These are looked at before operands are:
+ * a guard that a DSETP wrote stands 8 cycles and more behind the wait for it, other code keeps up to 20.
+ */
+#define GUARDED 20u
 
 enum role { OTHER, USED, NEXT, UNKNOWN };
 
@@ -83,6 +91,22 @@ struct slack {
 	uint8_t *stall;
 };
 
+/*
+ * sm_120 and later: what works on 64 bits at once keeps its unit longer than these tables know, double
+ * precision and its conversions longer still.
+ */
+static bool is_slow_there(int sm, const struct sass_insn *insn)
+{
+	struct sass_modifiers m;
+
+	if (sm < 120)
+		return false;
+	sass_modifiers(sm, insn, &m);
+	return *sass_op(insn) == 'D' || sass_has_modifier(&m, SASS_M_F64) ||
+	       sass_has_modifier(&m, SASS_M_64) || sass_has_modifier(&m, SASS_M_S64) ||
+	       sass_has_modifier(&m, SASS_M_U64);
+}
+
 static void learn(struct about *a, const struct sass_insn *insn, int sm)
 {
 	const char *op = sass_op(insn);
@@ -100,7 +124,7 @@ static void learn(struct about *a, const struct sass_insn *insn, int sm)
 	for (size_t i = 0; !a->fixed && i < ROWS(known_rows); i++)
 		if (!strcmp(known_rows[i].op, op))
 			a->role = known_rows[i].role;
-	if (!insn->is_decoded)
+	if (!insn->is_decoded || is_slow_there(sm, insn))
 		a->role = UNKNOWN;
 }
 
@@ -142,6 +166,16 @@ static unsigned latency(const struct fixed_row *row, const struct about *user, b
 	return user->fixed ? row->result : row->memory;
 }
 
+static unsigned larger(unsigned a, unsigned b)
+{
+	return a > b ? a : b;
+}
+
+static bool reads_early(const struct regset *r)
+{
+	return r->p || r->up || r->ur[0] || r->ur[1] || r->ur[2] || r->ur[3];
+}
+
 /*
  * Cycles that `user` must stay behind `maker`; `waited`: barriers that `user` and those between wait for.
  * The result of an operation with a write barrier is there when that has been waited for, and then all that it
@@ -155,13 +189,21 @@ static unsigned needed(const struct slack *s, uint32_t maker, uint32_t user, uns
 	const bool is_result_awaited = written < 6 && waited >> written & 1;
 	const bool is_source_awaited = is_result_awaited || (read < 6 && waited >> read & 1);
 	const bool is_fixed = m->fixed && !sets(insn) && u->role != OTHER;
+	const bool is_early = insn->control.wait && reads_early(&u->x.reads);
+	unsigned need = 0;
 	bool is_predicate;
 
 	if (!is_result_awaited && meets_result(m, u, &is_predicate))
-		return is_fixed ? latency(m->fixed, u, is_predicate) : STALL_EDGE;
+		need = is_fixed ? latency(m->fixed, u, is_predicate) : STALL_EDGE;
 	if (!is_source_awaited && regset_meets(&m->x.reads, &u->x.writes))
-		return is_fixed ? READ : STALL_EDGE;
-	return s->g->insns[user].control.wait & sets(insn) ? SETTLE : 0;
+		need = larger(need, is_fixed ? READ : STALL_EDGE);
+	if (is_early)
+		need = larger(need, GUARDED);
+	if (!m->fixed && !u->fixed)
+		need = larger(need, m->role == OTHER || u->role == OTHER ? STALL_EDGE : QUEUE);
+	if (s->g->insns[user].control.wait & sets(insn))
+		need = larger(need, SETTLE);
+	return need;
 }
 
 /* What must be between an instruction and the end of its block, where anything may follow. */

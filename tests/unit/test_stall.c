@@ -363,6 +363,40 @@ static void guards(void **state)
 	}
 }
 
+/* Predicates are looked at before the operands that a wait in front of them has ready. */
+static void guard_behind_a_wait(void **state)
+{
+	(void)state;
+	for (unsigned wait = 0; wait < 2; wait++)
+		for (unsigned between = 0; between < 11; between += 10) {
+			struct program p = {.n = 0};
+
+			pad(&p);
+			ffma(&p, 1, 2, 3, 4, (struct code){2, NONE, NONE, wait << 3}); /* 20 */
+			idle(&p, 1, 9);                                                /* 21 */
+			idle(&p, between, 2);
+			add(&p, 8, 0x0223 | 9 << 16 | 8 << 24 | UINT64_C(8) << 32,
+			    stall(4)); /* @P0 */
+			check_least(&p, 86, 21, 9, wait && !between ? 9 : 1);
+		}
+}
+
+/* Two for the memory queue stay 8 cycles apart. */
+static void queue(void **state)
+{
+	(void)state;
+	for (unsigned between = 0; between < 4; between++) {
+		struct program p = {.n = 0};
+
+		pad(&p);
+		lds(&p, 5, 60, (struct code){2, 0, 1, 0}); /* 20 */
+		idle(&p, 1, 9);                            /* 21 */
+		idle(&p, between, 2);
+		lds(&p, 7, 61, (struct code){2, 2, 3, 0});
+		check_least(&p, 86, 21, 9, between < 3 ? 6 - 2 * between : 1);
+	}
+}
+
 /* 10 cycles from setting a scoreboard to waiting for it; one that sets one is left as it is. */
 static void scoreboards(void **state)
 {
@@ -620,6 +654,7 @@ int main(void)
 		cmocka_unit_test(scoreboards),   cmocka_unit_test(not_awaited),
 		cmocka_unit_test(unknown_near),  cmocka_unit_test(edges),
 		cmocka_unit_test(together),      cmocka_unit_test(compiled),
+		cmocka_unit_test(queue),         cmocka_unit_test(guard_behind_a_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
