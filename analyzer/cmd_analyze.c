@@ -118,9 +118,10 @@ static int check_matches(struct job *a, struct err *e)
 			"--kernel: %zu kernels of %s match \"%.60s\"; choose one, or add --all",
 			p->wanted, path, pattern);
 	a->list = LIST_NONE;
-	if (p->wanted > 1 && a->q.times_n)
-		return err_set(e, ERR_USAGE, -1, "--time-us is of one kernel, and %zu match",
-			       p->wanted);
+	for (size_t i = 0; p->wanted > 1 && i < a->q.cases_n; i++)
+		if (a->q.cases[i].times_n)
+			return err_set(e, ERR_USAGE, -1,
+				       "--time-us is of one kernel, and %zu match", p->wanted);
 	return 0;
 }
 
@@ -152,6 +153,26 @@ static int note_choice(struct job *a, struct err *e)
 
 /* -------------------------------------------------------------------------------- can it be launched? */
 
+/* In every case that was asked for; the error names the first that cannot be, where there are several. */
+static bool is_possible(const struct job *a, const struct cubin_function *f, struct err *e)
+{
+	struct err why = {.offset = -1};
+
+	for (size_t i = 0; i < a->q.cases_n; i++) {
+		const struct analyze_case *c = &a->q.cases[i];
+
+		if (launch_check_kernel(&c->launch, &a->hw.arch, f, &why) == 0 &&
+		    launch_check_args(&c->given, f, &why) == 0)
+			continue;
+		if (a->q.cases_n > 1)
+			err_set(e, why.code, -1, "--case %zu: %s", i + 1, why.text);
+		else
+			*e = why;
+		return false;
+	}
+	return true;
+}
+
 /* Leaves in *first what the first of them that cannot be launched lacks; returns how many those are. */
 static size_t drop_impossible(struct job *a, const char **name, struct err *first)
 {
@@ -162,9 +183,7 @@ static size_t drop_impossible(struct job *a, const char **name, struct err *firs
 		struct code_pick_kernel *k = &p->kernels.at[i];
 		struct err e = {.offset = -1};
 
-		if (!k->is_wanted ||
-		    (launch_check_kernel(&a->q.launch, &a->hw.arch, k->function, &e) == 0 &&
-		     launch_check_args(&a->q.given, k->function, &e) == 0))
+		if (!k->is_wanted || is_possible(a, k->function, &e))
 			continue;
 		k->is_wanted = false;
 		if (!dropped++) {
@@ -202,17 +221,33 @@ static void note_again(struct job *a)
 							       .value = (int64_t)a->pick.again};
 }
 
+/* Of all cases together: what any of them gives. */
+static struct given given_of_all(const struct analyze_request *q)
+{
+	struct given all = {NULL};
+
+	for (size_t i = 0; i < q->cases_n; i++) {
+		const struct given *g = &q->cases[i].given;
+
+		all.args_n += g->args_n;
+		all.allocations_n += g->allocations_n;
+		if (g->params)
+			all.params = g->params;
+	}
+	return all;
+}
+
 static int note_unused(struct job *a, struct err *e)
 {
-	const struct given *g = &a->q.given;
+	const struct given g = given_of_all(&a->q);
 	const struct {
 		bool is_given;
 		const char *option;
 	} options[] = {
-		{g->args_n > 0, "--arg"},
-		{g->params != NULL, "--params"},
-		{g->allocations_n > 0, "--alloc"},
-		{!isnan(g->expect_pct), "--expect-pct"},
+		{g.args_n > 0, "--arg"},
+		{g.params != NULL, "--params"},
+		{g.allocations_n > 0, "--alloc"},
+		{!isnan(a->q.expect_pct), "--expect-pct"},
 	};
 	const char *text = "";
 
@@ -270,6 +305,25 @@ static struct session_given_kernel *given_kernels(struct job *a)
 	return list;
 }
 
+static struct session_given_launch *given_launches(struct job *a)
+{
+	struct session_given_launch *list = arena_array(a->arena, a->q.cases_n, sizeof(*list));
+
+	for (size_t i = 0; list && i < a->q.cases_n; i++) {
+		const struct analyze_case *c = &a->q.cases[i];
+
+		list[i] = (struct session_given_launch){
+			.dyn_smem_bytes = (uint32_t)c->launch.dyn_smem_bytes,
+			.times_us = c->times_us,
+			.times_n = c->times_n,
+		};
+		to_sides(list[i].grid, c->launch.grid);
+		to_sides(list[i].block, c->launch.block);
+		to_sides(list[i].cluster, c->launch.cluster);
+	}
+	return list;
+}
+
 static int make_session(struct job *a, int argc, char **argv, struct err *e)
 {
 	const struct analyze_request *q = &a->q;
@@ -283,18 +337,14 @@ static int make_session(struct job *a, int argc, char **argv, struct err *e)
 		.argc = (size_t)argc + 1,
 		.kernels = given_kernels(a),
 		.kernels_n = a->pick.wanted,
-		.dyn_smem_bytes = (uint32_t)q->launch.dyn_smem_bytes,
-		.times_us = q->times_us,
-		.times_n = q->times_n,
+		.launches = given_launches(a),
+		.launches_n = q->cases_n,
 		.notes = a->notes,
 		.notes_n = a->notes_n,
 	};
 
-	if (!g.device || !g.argv || !g.kernels)
+	if (!g.device || !g.argv || !g.kernels || !g.launches)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
-	to_sides(g.grid, q->launch.grid);
-	to_sides(g.block, q->launch.block);
-	to_sides(g.cluster, q->launch.cluster);
 	return session_given(&a->session, &g, a->arena, e);
 }
 
@@ -302,12 +352,11 @@ static int make_session(struct job *a, int argc, char **argv, struct err *e)
 static int given_work(void *ctx, const struct session_shape *shape, struct work *work,
 		      struct err *e)
 {
-	const struct analyze_request *q = ctx;
+	const struct analyze_case *c = &((const struct analyze_request *)ctx)->cases[shape->given];
 
-	(void)shape;
 	(void)e;
-	*work = q->work;
-	return q->has_work;
+	*work = c->work;
+	return c->has_work;
 }
 
 static int build(struct job *a, struct err *e)

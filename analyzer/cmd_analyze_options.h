@@ -17,23 +17,30 @@
 
 struct arena;
 
-struct analyze_request {
-	const char *path;
-	const char *kernel, *arch_name, *device_name, *peaks_file, *output;
-	const char *format; /* of render_find() */
-	bool all, help;
+/* One launch that is asked about: the options, or what a --case makes of them. */
+struct analyze_case {
 	struct launch launch;
-	/* made of them */
-	struct names_filter *filter; /* NULL = every kernel */
-	int arch;                    /* 0 = not given */
-	char suffix;                 /* of --arch, 0 = none */
-	const struct product *product;
-	int device; /* SM of the device, 0 = not given */
 	double *times_us;
 	size_t times_n;
 	struct given given;
 	struct work work; /* WORK_INIT unless has_work */
 	bool has_work;
+};
+
+struct analyze_request {
+	const char *path;
+	const char *kernel, *arch_name, *device_name, *peaks_file, *output;
+	const char *format; /* of render_find() */
+	bool all, help;
+	/* made of them */
+	struct names_filter *filter; /* NULL = every kernel */
+	int arch;                    /* 0 = not given */
+	char suffix;                 /* of --arch, 0 = none */
+	const struct product *product;
+	int device;                 /* SM of the device, 0 = not given */
+	struct analyze_case *cases; /* in their order; at least one */
+	size_t cases_n;
+	double expect_pct; /* of the peak, NaN = not given */
 	struct calibration peaks;
 };
 

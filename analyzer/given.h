@@ -32,7 +32,6 @@ struct given {
 	size_t params_n;
 	const struct given_allocation *allocations;
 	size_t allocations_n;
-	double expect_pct; /* of the peak, NaN = not given */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "finding.h"
+#include "render_cases.h"
 #include "text.h"
 
 #define MD_SECTIONS   20  /* kernels described one by one unless asked for more */
@@ -569,6 +570,7 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 			r->notes[0].id);
 	}
 	kernel_table(r, out);
+	render_cases_md(r, out);
 	if (n)
 		fprintf(out,
 			"## Kernels\n\nThe class of a kernel whose work nobody states (`kbn report --work FILE`) is unknown (%s"

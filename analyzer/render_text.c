@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "render_cases.h"
 #include "text.h"
 
 #define TEXT_KERNELS 20 /* rows unless asked for more */
@@ -285,6 +286,9 @@ static void table(const struct report *r, const struct render_options *o, FILE *
 		fprintf(out, "%6s ... and %zu kernel shapes more\n", "", r->kernels_n - n);
 	rule(o->columns, out);
 	legend(r, n, o->columns, out);
+	if (r->cases_n)
+		rule(o->columns, out);
+	render_cases_text(r, o->columns, out);
 }
 
 /* With the way to what they mean. */

@@ -248,7 +248,7 @@ static void kernel_id(char id[17], const struct session_shape *s)
 				(uint32_t)s->cooperative | (uint32_t)s->pdl << 1 |
 					(uint32_t)s->overflow << 2,
 				s->green_sm_count};
-	uint8_t code[16 + sizeof(numbers) + 8] = {0};
+	uint8_t code[16 + sizeof(numbers) + 8 + 4] = {0};
 	uint64_t name = kbn_hash64(s->kernel->name, strlen(s->kernel->name)), hash;
 	size_t at = 16;
 
@@ -259,7 +259,10 @@ static void kernel_id(char id[17], const struct session_shape *s)
 			code[at++] = (uint8_t)(numbers[i] >> 8 * k);
 	for (int k = 0; k < 8; k++)
 		code[at++] = (uint8_t)(name >> 8 * k);
-	hash = kbn_hash64(code, sizeof(code));
+	/* One size after the other with one geometry: only `kbn analyze` has that. */
+	for (int k = 0; s->given_again && k < 4; k++)
+		code[at++] = (uint8_t)(s->given_again >> 8 * k);
+	hash = kbn_hash64(code, at);
 	for (int k = 15; k >= 0; k--, hash >>= 4)
 		id[k] = "0123456789abcdef"[hash & 15];
 	id[16] = '\0';
@@ -328,6 +331,7 @@ static void build_kernel(struct builder *b, struct report_kernel *k, const struc
 	memcpy(k->block, s->block, sizeof(k->block));
 	memcpy(k->cluster, s->cluster, sizeof(k->cluster));
 	k->dyn_smem_bytes = s->dyn_smem_bytes;
+	k->given = s->given;
 	k->cooperative = s->cooperative;
 	k->pdl = s->pdl;
 	k->overflow = s->overflow;
@@ -485,6 +489,30 @@ static void build_labels(struct builder *b)
 	tell_apart(b, order, is_other_code, add_code);
 }
 
+static int by_case(const void *pa, const void *pb)
+{
+	const struct report_kernel *a = *(const struct report_kernel *const *)pa,
+				   *b = *(const struct report_kernel *const *)pb;
+	int order = strcmp(a->name, b->name);
+
+	if (!order && a->code.hash && b->code.hash)
+		order = strcmp(a->code.hash, b->code.hash);
+	return order ? order : (a->given > b->given) - (a->given < b->given);
+}
+
+static void build_cases(struct builder *b)
+{
+	struct report *r = b->r;
+
+	if (b->failed || b->s->given_launches < 2)
+		return;
+	r->cases = report_must(b, arena_array(b->arena, r->kernels_n, sizeof(*r->cases)));
+	for (size_t i = 0; r->cases && i < r->kernels_n; i++)
+		r->cases[r->cases_n++] = &r->kernels[i];
+	if (r->cases_n)
+		qsort(r->cases, r->cases_n, sizeof(*r->cases), by_case);
+}
+
 static void build_kernels(struct builder *b)
 {
 	struct report *r = b->r;
@@ -508,6 +536,7 @@ static void build_kernels(struct builder *b)
 		qsort(r->kernels, r->kernels_n, sizeof(*r->kernels), by_weight);
 	if (o && o->top && r->kernels_n > o->top)
 		r->kernels_n = o->top;
+	build_cases(b);
 }
 
 int report_build(struct report *r, const struct session *s, const struct model *m,

@@ -84,6 +84,7 @@ struct report_kernel {
 	const char *name_hex; /* the exact bytes when `name` had to be changed, else NULL */
 	struct report_code code;
 	uint32_t grid[3], block[3], cluster[3], dyn_smem_bytes;
+	uint32_t given; /* of launches that nobody recorded: which of them; else 0 */
 	bool cooperative, pdl,
 		overflow; /* overflow: many geometries in one, grid and block are 0 */
 	uint64_t launches, captured, failed, graph_node_launches;
@@ -127,8 +128,11 @@ struct report {
 	struct report_timing timing;
 	struct report_totals totals;
 	struct report_kernel *kernels;
-	size_t kernels_n;                   /* those that were asked for */
-	size_t kernels_all;                 /* before --kernel and --top */
+	size_t kernels_n;   /* those that were asked for */
+	size_t kernels_all; /* before --kernel and --top */
+	const struct report_kernel *
+		*cases; /* several sizes of each kernel, by kernel, then as they were asked for */
+	size_t cases_n; /* 0 = none asked for */
 	const struct report_advice *advice; /* by expected saving of the run */
 	size_t advice_n;
 	struct metric_finding *notes;

@@ -143,6 +143,8 @@ struct session_shape {
 	struct session_times times;
 	struct session_params *params;
 	size_t params_n; /* by launch; at most SESSION_PARAMS_MAX */
+	/* of launches that nobody recorded: which of them, and how many before it have this geometry */
+	uint32_t given, given_again;
 };
 #define SESSION_PARAMS_MAX 32
 
@@ -193,8 +195,9 @@ struct session {
 	size_t graphs_n;
 	struct session_note *notes;
 	size_t notes_n;
-	bool is_given;       /* nothing was recorded: launches as the user describes them */
-	struct arena *arena; /* owns everything above */
+	bool is_given;         /* nothing was recorded: launches as the user describes them */
+	size_t given_launches; /* so many of each kernel */
+	struct arena *arena;   /* owns everything above */
 };
 
 /*

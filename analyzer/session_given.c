@@ -1,6 +1,6 @@
 /*
- * session_given.c - see session_given.h. One run that never was, one device of the table, one shape per
- * kernel. Judges nothing: that the geometry can be launched is for the caller to see to.
+ * session_given.c - see session_given.h. One run that never was, one device of the table, a shape for
+ * each launch of each kernel. Judges nothing: that the geometry can be launched is for the caller to see to.
  */
 #include "session_given.h"
 
@@ -21,10 +21,12 @@ static int by_value(const void *a, const void *b)
 static bool add_run(struct session *s, const struct session_given *g)
 {
 	struct session_run *r = arena_array(s->arena, 1, sizeof(*r));
-	const uint64_t launches = (uint64_t)g->kernels_n * g->times_n;
+	uint64_t launches = 0;
 
 	if (!r)
 		return false;
+	for (size_t i = 0; i < g->launches_n; i++)
+		launches += (uint64_t)g->kernels_n * g->launches[i].times_n;
 	*r = (struct session_run){
 		.dir = "",
 		.argv = arena_copy(s->arena, g->argv, g->argc * sizeof(*g->argv)),
@@ -110,28 +112,58 @@ static bool add_kernels(struct session *s, const struct session_given *g)
 	return true;
 }
 
+/* How many of the launches before number `at` have its geometry. */
+static uint32_t launches_like(const struct session_given *g, size_t at)
+{
+	const struct session_given_launch *x = &g->launches[at];
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < at; i++) {
+		const struct session_given_launch *y = &g->launches[i];
+
+		n += !memcmp(x->grid, y->grid, sizeof(x->grid)) &&
+		     !memcmp(x->block, y->block, sizeof(x->block)) &&
+		     !memcmp(x->cluster, y->cluster, sizeof(x->cluster)) &&
+		     x->dyn_smem_bytes == y->dyn_smem_bytes;
+	}
+	return n;
+}
+
+static bool add_shape(struct session *s, const struct session_kernel *kernel,
+		      const struct session_given *g, size_t at)
+{
+	const struct session_given_launch *l = &g->launches[at];
+	struct session_shape *shape = &s->shapes[s->shapes_n++];
+	double *times = arena_copy(s->arena, l->times_us, l->times_n * sizeof(*times));
+
+	if (!times)
+		return false;
+	if (l->times_n)
+		qsort(times, l->times_n, sizeof(*times), by_value);
+	shape->kernel = kernel;
+	memcpy(shape->grid, l->grid, sizeof(shape->grid));
+	memcpy(shape->block, l->block, sizeof(shape->block));
+	memcpy(shape->cluster, l->cluster, sizeof(shape->cluster));
+	shape->dyn_smem_bytes = l->dyn_smem_bytes;
+	shape->given = (uint32_t)at;
+	shape->given_again = launches_like(g, at);
+	shape->bracketed = l->times_n;
+	shape->times.is_given = true;
+	shape->times.given_us = times;
+	shape->times.given_n = l->times_n;
+	return true;
+}
+
 static bool add_shapes(struct session *s, const struct session_given *g)
 {
-	double *times = arena_copy(s->arena, g->times_us, g->times_n * sizeof(*times));
-
-	s->shapes = arena_array(s->arena, s->kernels_n, sizeof(*s->shapes));
-	if (!times || !s->shapes)
+	s->shapes = arena_array(s->arena, s->kernels_n * g->launches_n, sizeof(*s->shapes));
+	if (!s->shapes)
 		return false;
-	if (g->times_n)
-		qsort(times, g->times_n, sizeof(*times), by_value);
-	for (size_t i = 0; i < s->kernels_n; i++) {
-		struct session_shape *shape = &s->shapes[s->shapes_n++];
-
-		shape->kernel = &s->kernels[i];
-		memcpy(shape->grid, g->grid, sizeof(shape->grid));
-		memcpy(shape->block, g->block, sizeof(shape->block));
-		memcpy(shape->cluster, g->cluster, sizeof(shape->cluster));
-		shape->dyn_smem_bytes = g->dyn_smem_bytes;
-		shape->bracketed = g->times_n;
-		shape->times.is_given = true;
-		shape->times.given_us = times;
-		shape->times.given_n = g->times_n;
-	}
+	for (size_t i = 0; i < s->kernels_n; i++)
+		for (size_t k = 0; k < g->launches_n; k++)
+			if (!add_shape(s, &s->kernels[i], g, k))
+				return false;
+	s->given_launches = g->launches_n;
 	return true;
 }
 

@@ -17,6 +17,14 @@ struct session_given_kernel {
 	uint32_t cluster[3]; /* compiled in; 0,0,0 = none */
 };
 
+/* One launch of every kernel. */
+struct session_given_launch {
+	uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0 = not given */
+	uint32_t dyn_smem_bytes;
+	const double *times_us; /* any order */
+	size_t times_n;
+};
+
 struct session_given {
 	const char *file; /* where the code comes from */
 	const char *
@@ -27,10 +35,8 @@ struct session_given {
 	size_t argc;
 	const struct session_given_kernel *kernels;
 	size_t kernels_n;
-	uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0 = not given */
-	uint32_t dyn_smem_bytes;
-	const double *times_us; /* of each kernel, any order */
-	size_t times_n;
+	const struct session_given_launch *launches; /* shapes have the index as `given` */
+	size_t launches_n;
 	const struct session_note *notes; /* to be said besides that nothing ran */
 	size_t notes_n;
 };

@@ -408,14 +408,108 @@ static void not_used_is_said(void **state)
 	json_decref(doc);
 }
 
+/* ---- several sizes */
+
+static json_t *of_size(json_t *doc, int m)
+{
+	json_t *k;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "kernels"), i, k)
+	{
+		if (json_integer_value(at(at(k, "problem", "dims"), "m", NULL)) == m)
+			return k;
+	}
+	fail_msg("no kernel of size %d", m);
+	return NULL;
+}
+
+static const char *class_of(json_t *k)
+{
+	return json_string_value(at(k, "bottleneck", "class"));
+}
+
+/* Each with its own geometry, work and time; what a case does not say is as the options say. */
+static void sizes_side_by_side(void **state)
+{
+	json_t *doc = must(GOLDEN
+			   "gemm_good.sm_90.cubin --block 128 --gemm 256,256,64 --time-us 5 "
+			   "--case grid=4,4;gemm=512,512,512;time-us=30;time-us=32 "
+			   "--case grid=64,64;gemm=8192,8192,8192;time-us=1500 "
+			   "--case grid=64,64;gemm=4096,4096,8192;time-us=7000 --case grid=2");
+	json_t *small = of_size(doc, 512), *large = of_size(doc, 8192);
+	json_t *again = of_size(doc, 4096), *rest = of_size(doc, 256);
+
+	(void)state;
+	assert_int_equal(json_array_size(json_object_get(doc, "kernels")), 4);
+	assert_string_equal(class_of(small), "latency");
+	assert_string_equal(class_of(large), "compute");
+	assert_float_equal(json_real_value(at(small, "time_us", "median")), 31, 1e-9);
+	assert_float_equal(json_real_value(at(large, "time_us", "median")), 1500, 1e-9);
+	assert_int_equal(json_integer_value(json_array_get(at(small, "launch", "grid"), 1)), 4);
+	assert_int_equal(json_integer_value(json_array_get(at(rest, "launch", "grid"), 0)), 2);
+	assert_int_equal(json_integer_value(json_array_get(at(rest, "launch", "block"), 0)), 128);
+	assert_float_equal(json_real_value(at(rest, "time_us", "median")), 5, 1e-9);
+	/* one geometry, two sizes: an id each */
+	assert_string_not_equal(json_string_value(at(large, "id", NULL)),
+				json_string_value(at(again, "id", NULL)));
+	json_decref(doc);
+}
+
+/* The id says nothing of cases: that of the only launch is that of the first of several. */
+static void ids_are_those_of_one(void **state)
+{
+	json_t *one = must(GOLDEN "gemm_good.sm_90.cubin --block 128 --grid 4,4"),
+	       *two = must(GOLDEN
+			   "gemm_good.sm_90.cubin --block 128 --case grid=4,4 --case grid=5"),
+	       *k;
+	const char *id = json_string_value(at(kernel_of(one), "id", NULL));
+	size_t i, found = 0;
+
+	(void)state;
+	json_array_foreach(json_object_get(two, "kernels"), i, k)
+		found += !strcmp(json_string_value(at(k, "id", NULL)), id);
+	assert_int_equal(found, 1);
+	json_decref(one);
+	json_decref(two);
+}
+
+static void bad_cases(void **state)
+{
+	static const char *const words[] = {
+		"--case grid",
+		"--case =4",
+		"--case grid=1;;block=32",
+		"--case grid=1;json=1",
+		"--case grid=1;kernel=x",
+		"--case grid=1;block=2048",
+		"--case grid=1;time-us=0",
+		"--case grid=1;gemm=1,2",
+		"--case grid=1;flops=1;gemm=1,2,3",
+		"--case block=32", /* no grid anywhere */
+		"--case grid=1 --case grid=1;dyn-smem=300000",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		char line[256];
+
+		snprintf(line, sizeof(line), GOLDEN "gemm_good.sm_90.cubin --block 128 %s",
+			 words[i]);
+		if (status_of(line) != CMD_USAGE)
+			fail_msg("%s", words[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_sample),      cmocka_unit_test(times_are_the_users),
-		cmocka_unit_test(work_and_its_type), cmocka_unit_test(devices),
-		cmocka_unit_test(peaks_of_a_file),   cmocka_unit_test(peaks_of_a_calibration),
-		cmocka_unit_test(impossible),        cmocka_unit_test(unknown_architecture),
-		cmocka_unit_test(not_used_is_said),
+		cmocka_unit_test(every_sample),         cmocka_unit_test(times_are_the_users),
+		cmocka_unit_test(work_and_its_type),    cmocka_unit_test(devices),
+		cmocka_unit_test(peaks_of_a_file),      cmocka_unit_test(peaks_of_a_calibration),
+		cmocka_unit_test(impossible),           cmocka_unit_test(unknown_architecture),
+		cmocka_unit_test(not_used_is_said),     cmocka_unit_test(sizes_side_by_side),
+		cmocka_unit_test(ids_are_those_of_one), cmocka_unit_test(bad_cases),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
