@@ -41,11 +41,14 @@ static json_t *run(const struct report_run *r)
 
 static json_t *device(const struct report_device *d, size_t index)
 {
-	json_t *o = json_object(), *peaks = json_object();
-	char sm[16];
+	json_t *o = json_object(), *peaks = json_object(), *balances = json_object();
+	char sm[16], precision[ROOFLINE_NAME];
 
-	for (int i = 0; i < PEAK_N; i++)
+	for (int i = 0; i < PEAK_N; i++) {
 		value_put(peaks, arch_peak_keys[i], value_real(d->hw.peaks[i]));
+		value_put(balances, roofline_precision_name(precision, i),
+			  value_real(roofline_balance(&d->hw, i)));
+	}
 	snprintf(sm, sizeof(sm), "sm_%d", d->hw.arch.sm);
 	value_put(o, "index", json_integer((json_int_t)index));
 	value_put(o, "uuid", value_text(d->uuid));
@@ -59,6 +62,7 @@ static json_t *device(const struct report_device *d, size_t index)
 	value_put(o, "l2_bytes", value_count(d->hw.l2_bytes));
 	value_put(o, "smem_per_sm_bytes", value_count(d->hw.smem_per_sm_bytes));
 	value_put(o, "peaks", peaks);
+	value_put(o, "balances", balances);
 	value_put(o, "peaks_source", value_text(d->hw.peaks_source));
 	value_put(o, "calibrated", value_text(d->calibrated));
 	return o;

@@ -103,6 +103,7 @@ json_t *render_json_occupancy_object(const struct occupancy *o, const char *no_c
 	value_put(out, "tail_waste_pct", value_real(o ? o->tail_waste_pct : NAN));
 	value_put(out, "last_wave_pct", value_real(o ? o->last_wave_pct : NAN));
 	value_put(out, "enough_warps", value_tristate(o ? o->enough_warps : -1));
+	value_put(out, "enough_warps_at", value_count(o ? o->enough_warps_at : -1));
 	value_put(out, "achieved_pct", value_quantity(&achieved));
 	value_put(out, "clusters_at_most", value_count(o ? o->clusters_at_most : -1));
 	value_put(out, "why", value_text(o ? o->why : NULL));

@@ -127,6 +127,35 @@ static void runs(const struct report *r, FILE *out)
 	fputs("\n", out);
 }
 
+/* What a device can compute and how much of it a byte of DRAM has to bring, precision by precision. */
+static void balances(const struct report *r, size_t index, FILE *out)
+{
+	const struct arch_device *hw = &r->devices[index].hw;
+	const bool is_profile = hw->product && hw->product->is_profile;
+	char name[ROOFLINE_NAME], peak[TEXT_NUMBER];
+	int listed = 0;
+
+	for (int i = 0; i < PEAK_N; i++) {
+		const double balance = roofline_balance(hw, i);
+
+		if (isnan(hw->peaks[i]))
+			continue;
+		if (!listed++)
+			fprintf(out,
+				"| device %zu: precision | peak TFLOPS or TOPS | balance, FLOP/B |\n|---|---:|---:|\n",
+				index);
+		fprintf(out, "| %s | %s |", roofline_precision_name(name, i),
+			text_real(peak, hw->peaks[i]));
+		fprintf(out, isnan(balance) ? " - |\n" : " %.1f |\n", balance);
+	}
+	if (!listed)
+		return;
+	fprintf(out,
+		"\nBalance = peak / bandwidth: with less work per byte than that memory is the limit. %s\n\n",
+		is_profile ? "Peaks are as the profile has them: see its note."
+			   : "Peaks are dense.");
+}
+
 static void devices(const struct report *r, FILE *out)
 {
 	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], d[TEXT_NUMBER];
@@ -149,7 +178,9 @@ static void devices(const struct report *r, FILE *out)
 			text_real(d, v->hw.peaks[PEAK_FP32]),
 			v->hw.peaks_source ? v->hw.peaks_source : "not known");
 	}
-	fputs("\nPeaks are dense.\n\n", out);
+	fputs("\n", out);
+	for (size_t i = 0; i < r->devices_n; i++)
+		balances(r, i, out);
 }
 
 static void accounting(const struct report_accounting *a, FILE *out)
@@ -392,7 +423,7 @@ static void occupancy(const struct report_kernel *k, FILE *out)
 static void cliff(const struct report_kernel *k, FILE *out)
 {
 	const struct smem_cliff *c = &k->cliff;
-	char a[TEXT_NUMBER];
+	char a[TEXT_NUMBER], b[TEXT_NUMBER], d[TEXT_NUMBER];
 
 	fputs("#### Smem Cliff\n\n", out);
 	if (!k->cliff_known) {
@@ -409,22 +440,32 @@ static void cliff(const struct report_kernel *k, FILE *out)
 			text_count(a, (uint64_t)c->max_bytes_for[i]));
 	fputs(".", out);
 	if (k->published_cliff_bytes >= 0)
-		fprintf(out, " Published cliff: %d bytes, without the reserve.",
-			k->published_cliff_bytes);
+		fprintf(out,
+			" Published cliff: %s (%s bytes, without the reserve); exact cliff: %s.",
+			text_bytes(b, k->published_cliff_bytes),
+			text_count(a, (uint64_t)k->published_cliff_bytes),
+			text_bytes(d, c->max_bytes_for[1]));
 	if (c->to_next_step_bytes > 0)
-		fprintf(out, " %s bytes less allow one block more per SM.",
-			text_count(a, (uint64_t)c->to_next_step_bytes));
+		fprintf(out, " %s %s one block more per SM.",
+			text_count(a, (uint64_t)c->to_next_step_bytes),
+			text_plural((uint64_t)c->to_next_step_bytes, "byte less allows",
+				    "bytes less allow"));
 	if (c->to_cliff_bytes >= 0)
-		fprintf(out, " %s bytes more fit before %s.",
-			text_count(a, (uint64_t)c->to_cliff_bytes),
+		fprintf(out, " %s %s before %s.", text_count(a, (uint64_t)c->to_cliff_bytes),
+			text_plural((uint64_t)c->to_cliff_bytes, "byte more fits",
+				    "bytes more fit"),
 			c->blocks_per_sm > 1 ? "an SM holds one block fewer"
 					     : "the kernel cannot be launched");
 	if (c->smem_per_block_bytes > 0) {
-		fprintf(out, " Twice the bytes (double buffering): ");
+		fprintf(out, " Twice the bytes (double buffering), %s: ",
+			text_count(a, (uint64_t)c->double_buffer_bytes));
 		if (c->double_buffer_blocks_per_sm > 0)
-			fprintf(out, "%d %s per SM.", c->double_buffer_blocks_per_sm,
+			fprintf(out, "%d %s per SM%s.", c->double_buffer_blocks_per_sm,
 				text_plural((uint64_t)c->double_buffer_blocks_per_sm, "block",
-					    "blocks"));
+					    "blocks"),
+				c->blocks_per_sm > 1 && c->double_buffer_blocks_per_sm == 1
+					? ", over the cliff"
+					: "");
 		else
 			fputs("cannot be launched.", out);
 	}

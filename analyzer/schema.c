@@ -23,7 +23,7 @@
 	"{blocks_per_sm:int?,warps_per_sm:int?,max_warps_per_sm:int?,pct:num?,"                         \
 	"limiter:\"registers|shared_memory|warps|blocks|barriers|cluster\"?,"                           \
 	"limits:{registers:int?,shared_memory:int?,warps:int?,blocks:int?,barriers:int?,cluster:int?}," \
-	"waves:num?,tail_waste_pct:num?,last_wave_pct:num?,enough_warps:bool?,achieved_pct:Q}"
+	"waves:num?,tail_waste_pct:num?,last_wave_pct:num?,enough_warps:bool?,enough_warps_at:int?,achieved_pct:Q}"
 #define SMEM_CLIFF                                                                                            \
 	"{smem_per_block_bytes:int,blocks_per_sm:int?,max_bytes_for:{1:int?,2:int?,3:int?},above_cliff:bool," \
 	"published_cliff_bytes:int?,double_buffer_bytes:int,double_buffer_blocks_per_sm:int?}?"
@@ -38,6 +38,7 @@
 #define DEVICE                                                                                                \
 	"{index:int,uuid:str,mig:str?,name:str,sm:str?,sm_count:int?,clock_mhz:int?,observed_clock_mhz:int?," \
 	"dram_gbps:num?,l2_bytes:int?,smem_per_sm_bytes:int?,peaks:" PEAKS ","                                \
+	"balances:{*:num?},"                                                                                  \
 	"peaks_source:\"calibrated|table|attributes|profile|file\"?,calibrated:str?}"
 #define ACCOUNTING                                                                                            \
 	"{launches_seen:int,timed:int,sampled_out:int,untimeable:int,captured:int,failed:int,unfinished:int," \
