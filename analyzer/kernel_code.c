@@ -11,15 +11,14 @@
 #include "tile.h"
 #include "tile_trips.h"
 
-/* What lowering a stall brings is not said before code with lowered stalls has run on hardware. */
-static bool read_ops(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
-		     struct arena *arena, struct err *e)
+static bool read_ops(struct metric_sass *s, const struct cfg *g, const uint8_t *plan,
+		     struct arena *scratch, struct arena *arena, struct err *e)
 {
 	struct stall_op *found;
 	struct metric_op *ops;
 	uint32_t n;
 
-	if (stall_ops(g, scratch, NULL, &found, &n) != 0 ||
+	if (stall_ops(g, scratch, plan, &found, &n) != 0 ||
 	    !(ops = arena_array(arena, n, sizeof(*ops))))
 		return err_set(e, ERR_MEMORY, -1, "no memory for the instructions of a kernel") ==
 		       0;
@@ -27,7 +26,8 @@ static bool read_ops(struct metric_sass *s, const struct cfg *g, struct arena *s
 		const struct stall_op *o = &found[i];
 
 		ops[i] = (struct metric_op){arena_string(arena, o->op, SIZE_MAX), o->count,
-					    o->minimum, o->median, -1};
+					    o->minimum, o->median,
+					    plan ? (int64_t)o->reducible : -1};
 		if (!ops[i].op)
 			return err_set(e, ERR_MEMORY, -1, "no memory for a name") == 0;
 	}
@@ -36,14 +36,37 @@ static bool read_ops(struct metric_sass *s, const struct cfg *g, struct arena *s
 	return true;
 }
 
+/* Cycles of stall of a loop, those of loops within among them, each instruction once. */
+struct loop_stalls {
+	int64_t all, saved;
+};
+
+static struct loop_stalls *count_stalls(const struct cfg *g, const uint8_t *plan,
+					struct arena *scratch)
+{
+	struct loop_stalls *s = arena_array(scratch, g->loops_n, sizeof(*s));
+
+	for (uint32_t i = 0; s && i < g->insns_n; i++) {
+		const unsigned stall = g->insns[i].control.stall;
+		uint32_t l = g->blocks[g->block_of[i]].loop;
+
+		for (; l != CFG_NONE; l = g->loops[l].parent) {
+			s[l].all += stall;
+			s[l].saved += plan ? stall - plan[i] : 0;
+		}
+	}
+	return s;
+}
+
 static const char *word(const char *s)
 {
 	return *s ? s : NULL;
 }
 
-static bool read_loops(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
-		       struct arena *arena, struct err *e)
+static bool read_loops(struct metric_sass *s, const struct cfg *g, const uint8_t *plan,
+		       struct arena *scratch, struct arena *arena, struct err *e)
 {
+	const struct loop_stalls *stalls = count_stalls(g, plan, scratch);
 	struct metric_loop *loops;
 	const struct tile *main;
 	struct chain *chains, straight;
@@ -51,8 +74,8 @@ static bool read_loops(struct metric_sass *s, const struct cfg *g, struct arena 
 
 	if (tile_read(g, scratch, &tiles, e) != 0)
 		return false;
-	if (chain_read(g, scratch, &chains, &straight) != 0)
-		return err_set(e, ERR_MEMORY, -1, "no memory for the chains of a kernel") == 0;
+	if (!stalls || chain_read(g, scratch, &chains, &straight) != 0)
+		return err_set(e, ERR_MEMORY, -1, "no memory for the loops of a kernel") == 0;
 	s->straight_cycles = straight.cycles;
 	s->straight_loads = straight.loads;
 	s->straight_all_loads = straight.all_loads;
@@ -86,6 +109,8 @@ static bool read_loops(struct metric_sass *s, const struct cfg *g, struct arena 
 			.recurrence_loads = chains[t->loop].loads,
 			.turn_loads = chains[t->loop].all_loads,
 			.issue_cycles = chains[t->loop].issue,
+			.stall_cycles = stalls[t->loop].all,
+			.saved_cycles = plan ? stalls[t->loop].saved : -1,
 		};
 	}
 	s->loops = loops;
@@ -126,6 +151,17 @@ static void read_types(struct metric_sass *s, const struct cfg *g)
 		s->product_type = s->product_sums = SASS_UNKNOWN;
 }
 
+/* The loops and the operations, with what is proved of their stalls. */
+static bool read_stalls(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
+			struct arena *arena, struct err *e)
+{
+	const uint8_t *plan = NULL;
+
+	if (stall_has_table(g->sm) && !(plan = stall_plan(g, scratch)))
+		return err_set(e, ERR_MEMORY, -1, "no memory for the stalls of a kernel") == 0;
+	return read_loops(s, g, plan, scratch, arena, e) && read_ops(s, g, plan, scratch, arena, e);
+}
+
 const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *f,
 					   struct arena *arena, struct err *e)
 {
@@ -140,9 +176,7 @@ const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *
 		s->instructions = g.insns_n;
 		s->undecoded = g.undecoded;
 		read_types(s, &g);
-		failed = read_loops(s, &g, scratch, arena, e) && read_ops(s, &g, scratch, arena, e)
-				 ? 0
-				 : -1;
+		failed = read_stalls(s, &g, scratch, arena, e) ? 0 : -1;
 	}
 	arena_free(scratch);
 	return failed ? NULL : s;

@@ -65,6 +65,8 @@ struct metric_loop {
 	double recurrence_loads;  /* loads from global memory, most in one such chain; */
 	double turn_loads;        /* and in all */
 	double issue_cycles; /* least to issue it: issue slots, or the busiest pipe of a quarter SM */
+	/* Of the code of the loop and of those within, each instruction once: its stalls, of these provably not needed; -1 */
+	int64_t stall_cycles, saved_cycles;
 };
 
 /* What the instructions of a kernel say, those of functions that it calls left out. */

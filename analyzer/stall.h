@@ -31,6 +31,9 @@ struct stall_op {
 #define STALL_EDGE 64u
 uint8_t stall_least(const struct cfg *g, struct arena *arena, uint32_t at);
 
+/* Whether there are rows of that architecture: without them nothing is known to be reducible. */
+bool stall_has_table(int sm);
+
 /*
  * A stall for each of the g->insns_n instructions, none above the one it has, that hold together: lowered in
  * the order of the code, each given those before it. NULL when memory has run out.

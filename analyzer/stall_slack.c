@@ -283,6 +283,14 @@ static uint8_t least(const struct slack *s, uint32_t at)
 	return (uint8_t)stall;
 }
 
+bool stall_has_table(int sm)
+{
+	for (size_t i = 0; i < ROWS(fixed_rows); i++)
+		if (sm >= fixed_rows[i].sm_first && sm <= fixed_rows[i].sm_last)
+			return true;
+	return false;
+}
+
 uint8_t stall_least(const struct cfg *g, struct arena *arena, uint32_t at)
 {
 	struct slack s;

@@ -125,11 +125,16 @@ static void operations(void **state)
 		assert_true(!i || s->ops[i - 1].n >= s->ops[i].n);
 		assert_in_range(s->ops[i].stall_median, s->ops[i].stall_min, 15);
 		assert_null(strchr(s->ops[i].op, '.'));
+		assert_in_range(s->ops[i].reducible, 0, s->ops[i].n);
 		sum += s->ops[i].n;
 	}
 	assert_int_equal(sum, s->instructions);
 	assert_int_equal(s->loops_n, 3);
 	assert_true(s->loops[0].is_main && !s->loops[1].is_main);
+	for (size_t i = 0; i < s->loops_n; i++) {
+		assert_true(s->loops[i].stall_cycles > 0);
+		assert_in_range(s->loops[i].saved_cycles, 0, s->loops[i].stall_cycles);
+	}
 }
 
 static void an_architecture_that_is_not_known(void **state)
