@@ -2,8 +2,8 @@
 What the GPU checks share: where things are, running a program bare or under the shim, reading a
 report, statistics, and recording one result line. Standard library only.
 
-Settings come from scripts/gpu-check: BUILD, GPU_WORK (scratch folder), GPU_RESULTS (file of result
-lines), KBN_TEST_CUPTI (libcupti, may be empty).
+Settings come from scripts/gpu-check: BUILD, GPU_WORK (scratch folder), OUT (what is kept), GPU_RESULTS
+(file of result lines), KBN_TEST_CUPTI (libcupti, may be empty).
 """
 import json
 import os
@@ -19,6 +19,7 @@ GPU = os.path.join(BUILD, "gpu")
 KBN = os.path.join(BUILD, "kbn")
 SHIM = os.path.join(BUILD, "libkbn.so")
 WORK = os.environ.get("GPU_WORK", "/tmp/kbn-gpu")
+OUT = os.path.abspath(os.environ.get("OUT", WORK))
 RESULTS = os.environ.get("GPU_RESULTS", os.path.join(WORK, "results.jsonl"))
 HERE = os.path.join(ROOT, "tests", "gpu")
 

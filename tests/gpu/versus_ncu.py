@@ -3,18 +3,14 @@ Section e: registers, shared memory, occupancy limits and waves of each kernel, 
 Compute on the same program. Kernels are matched by mangled name and launch geometry. What depends on
 the shared memory that the driver set the SM to is asked of `kbn occupancy` at that setting.
 """
-import csv
 import functools
-import io
 import json
 import os
-import re
-import shutil
 
 from gpulib import BUILD, KBN, bare_env, fresh, guarded, report, result, run, shim_env, work
+from ncu import launches
 
 CONFIG = "launch__shared_mem_config_size" # bytes that the driver set the SM to for this launch
-DYNAMIC = "launch__shared_mem_per_block_dynamic"
 PCT = "sm__maximum_warps_per_active_cycle_pct"
 TWO_DECIMALS = 0.0051 # ncu prints so many of what is no count
 
@@ -33,33 +29,10 @@ METRICS = [
 UNLIMITED = 32
 
 
-def triple(text):
-    n = [int(v) for v in re.findall(r"\d+", text)]
-    return tuple((n + [1, 1, 1])[:3])
-
-
-def number(text):
-    return float(text.replace(",", ""))
-
-
 def ncu_rows(command):
     """{(mangled name, grid, block, dynamic bytes): {metric: value}}"""
     wanted = [m for m, _, _ in METRICS] + [CONFIG]
-    p = run([shutil.which("ncu") or "/usr/local/cuda/bin/ncu", "--clock-control", "none", "--target-processes", "all",
-             "--metrics", ",".join(wanted + [DYNAMIC]), "--print-kernel-base", "mangled", "--print-units", "base",
-             "--page", "raw", "--csv", "--launch-count", "700"] + command, bare_env(), 170)
-    text = p.stdout.decode(errors="replace")
-    start = text.find('"ID"')
-    if start < 0:
-        raise RuntimeError("ncu gave no table: %s" % (text + p.stderr.decode(errors="replace"))[-300:])
-    rows = {}
-    for row in csv.DictReader(io.StringIO(text[start:])):
-        if not (row.get("ID") or "").isdigit():
-            continue # the row of units
-        key = (row["Kernel Name"], triple(row["Grid Size"]), triple(row["Block Size"]),
-               int(number(row.get(DYNAMIC) or "0")))
-        rows[key] = {m: number(row[m]) for m in wanted if row.get(m)}
-    return rows
+    return dict(launches(command, wanted, ["--launch-count", "700"]))
 
 
 def kbn_rows(command):
