@@ -17,12 +17,6 @@
 #include "stall.h"
 #include "tile_trips.h"
 
-/* One number for each register of a thread and of its warp: R, UR, P, UP. */
-#define UR_FROM   256u
-#define P_FROM    512u
-#define UP_FROM   520u
-#define REGISTERS 528u
-
 #define PREDICATE_CYCLES 13 /* from a comparison to what it guards; arch.def has no column for it */
 #define CARRIED_MOST     256u                /* registers around a loop: more are not followed */
 #define WORK_MOST        (UINT64_C(1) << 28) /* steps for all loops of a function: then none is known */
@@ -124,25 +118,6 @@ static bool is_load(const struct sass_insn *insn, const struct sass_modifiers *m
 		x.from == SASS_SURFACE);
 }
 
-static uint16_t list(uint16_t *out, const struct regset *s)
-{
-	uint16_t n = 0;
-
-	for (unsigned i = 0; i < SASS_RZ; i++)
-		if (s->r[i / 64] >> i % 64 & 1)
-			out[n++] = (uint16_t)i;
-	for (unsigned i = 0; i < SASS_RZ; i++)
-		if (s->ur[i / 64] >> i % 64 & 1)
-			out[n++] = (uint16_t)(UR_FROM + i);
-	for (unsigned i = 0; i < 8; i++)
-		if (s->p >> i & 1)
-			out[n++] = (uint16_t)(P_FROM + i);
-	for (unsigned i = 0; i < 8; i++)
-		if (s->up >> i & 1)
-			out[n++] = (uint16_t)(UP_FROM + i);
-	return n;
-}
-
 static uint16_t *keep(struct reader *r, const uint16_t *from, uint16_t n)
 {
 	uint16_t *to = arena_array(r->scratch, n ? n : 1, sizeof(*to));
@@ -157,16 +132,16 @@ static bool add_step(struct reader *r, struct region *region, const struct sass_
 		     double pipe_cycles[PIPES + 1])
 {
 	struct step *s = &region->steps[region->n];
-	uint16_t numbers[REGISTERS];
+	uint16_t numbers[REGSET_NUMBERS];
 	struct sass_modifiers m;
 	struct sass_mma mma;
 	struct effects x;
 
 	dataflow_effects(insn, &x);
 	region->is_known &= x.is_certain;
-	s->reads_n = list(numbers, &x.reads);
+	s->reads_n = (uint16_t)regset_list(&x.reads, numbers);
 	s->reads = keep(r, numbers, s->reads_n);
-	s->writes_n = list(numbers, &x.writes);
+	s->writes_n = (uint16_t)regset_list(&x.writes, numbers);
 	s->writes = keep(r, numbers, s->writes_n);
 	if (!s->reads || !s->writes)
 		return false;
@@ -220,11 +195,11 @@ static bool paths_init(struct paths *p, struct arena *scratch, uint32_t width, i
 {
 	p->width = width;
 	p->origin = origin;
-	p->cycles = arena_array(scratch, (size_t)REGISTERS * width, sizeof(*p->cycles));
-	p->loads = arena_array(scratch, (size_t)REGISTERS * width, sizeof(*p->loads));
+	p->cycles = arena_array(scratch, (size_t)REGSET_NUMBERS * width, sizeof(*p->cycles));
+	p->loads = arena_array(scratch, (size_t)REGSET_NUMBERS * width, sizeof(*p->loads));
 	if (!p->cycles || !p->loads)
 		return false;
-	for (size_t i = 0; i < (size_t)REGISTERS * width; i++)
+	for (size_t i = 0; i < (size_t)REGSET_NUMBERS * width; i++)
 		p->cycles[i] = p->loads[i] = origin;
 	return true;
 }
@@ -252,7 +227,7 @@ static void take_step(struct paths *p, const struct step *s, uint32_t from)
 	for (uint16_t i = 0; i < s->writes_n; i++) {
 		const size_t at = s->writes[i] * p->width + from;
 		const int32_t there =
-			plus(cycles, s->writes[i] >= P_FROM && s->cycles < PREDICATE_CYCLES
+			plus(cycles, s->writes[i] >= REGSET_P && s->cycles < PREDICATE_CYCLES
 					     ? PREDICATE_CYCLES
 					     : s->cycles);
 
@@ -269,10 +244,10 @@ static void take_all(struct paths *p, const struct region *region)
 }
 
 /* Registers that the code reads before it writes them for certain, and that it writes. Their number. */
-static uint32_t find_carried(const struct region *region, uint16_t out[REGISTERS])
+static uint32_t find_carried(const struct region *region, uint16_t out[REGSET_NUMBERS])
 {
-	bool is_written[REGISTERS] = {false}, is_new[REGISTERS] = {false},
-	     is_read[REGISTERS] = {false};
+	bool is_written[REGSET_NUMBERS] = {false}, is_new[REGSET_NUMBERS] = {false},
+	     is_read[REGSET_NUMBERS] = {false};
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < region->n; i++) {
@@ -285,7 +260,7 @@ static uint32_t find_carried(const struct region *region, uint16_t out[REGISTERS
 			is_new[s->writes[k]] |= !s->is_guarded;
 		}
 	}
-	for (unsigned i = 0; i < REGISTERS; i++)
+	for (unsigned i = 0; i < REGSET_NUMBERS; i++)
 		if (is_written[i] && is_read[i])
 			out[n++] = (uint16_t)i;
 	return n;
@@ -336,7 +311,7 @@ static const struct chain unknown = {NAN, NAN, NAN, NAN};
 /* false: memory has run out */
 static bool around(struct reader *r, const struct region *region, struct chain *out)
 {
-	uint16_t carried[REGISTERS];
+	uint16_t carried[REGSET_NUMBERS];
 	const uint32_t n = find_carried(region, carried);
 	struct paths p;
 

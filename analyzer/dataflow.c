@@ -115,6 +115,25 @@ unsigned regset_registers(const struct regset *s)
 	return n;
 }
 
+unsigned regset_list(const struct regset *s, uint16_t out[REGSET_NUMBERS])
+{
+	unsigned n = 0;
+
+	for (unsigned word = 0; word < 8; word++) {
+		uint64_t left = word < 4 ? s->r[word] : s->ur[word - 4];
+
+		for (; left; left &= left - 1)
+			out[n++] = (uint16_t)(word * 64 + (unsigned)__builtin_ctzll(left));
+	}
+	for (unsigned i = 0; i < 8; i++)
+		if (s->p >> i & 1)
+			out[n++] = (uint16_t)(REGSET_P + i);
+	for (unsigned i = 0; i < 8; i++)
+		if (s->up >> i & 1)
+			out[n++] = (uint16_t)(REGSET_UP + i);
+	return n;
+}
+
 /* ------------------------------------------------------------------------------------- liveness */
 
 /* Whether what it writes may also stay as it was. A predicate among its operands does not matter here. */

@@ -36,6 +36,15 @@ void regset_add(struct regset *a, const struct regset *b);
 void regset_remove(struct regset *a, const struct regset *b);
 unsigned regset_registers(const struct regset *s); /* how many R */
 
+/* One number for each register: R, then UR, P, UP. */
+#define REGSET_UR      256u
+#define REGSET_P       512u
+#define REGSET_UP      520u
+#define REGSET_NUMBERS 528u
+
+/* The numbers of those in the set, ascending; how many. */
+unsigned regset_list(const struct regset *s, uint16_t out[REGSET_NUMBERS]);
+
 /*
  * Live registers in front of every instruction: live[i] for g->insns_n, in the arena. NULL when memory has
  * run out. What is not decoded writes nothing for certain. A call writes nothing for certain either: what

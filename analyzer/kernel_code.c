@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "cfg.h"
 #include "chain.h"
+#include "idiom.h"
 #include "sass_work.h"
 #include "stall.h"
 #include "tile.h"
@@ -162,6 +163,31 @@ static bool read_stalls(struct metric_sass *s, const struct cfg *g, struct arena
 	return read_loops(s, g, plan, scratch, arena, e) && read_ops(s, g, plan, scratch, arena, e);
 }
 
+static uint64_t offset_of(uint32_t insn)
+{
+	return insn == CFG_NONE ? 0 : (uint64_t)insn * SASS_BYTES;
+}
+
+static bool read_idioms(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
+			struct err *e)
+{
+	struct idioms x;
+
+	if (idiom_read(g, scratch, &x) != 0)
+		return err_set(e, ERR_MEMORY, -1, "no memory for the idioms of a kernel") == 0;
+	s->idioms = (struct metric_idioms){
+		.doubles = x.doubles,
+		.widened = x.widened,
+		.narrowed = x.narrowed,
+		.doubles_at = offset_of(x.doubles_at),
+		.sums = x.sums,
+		.multiplies = x.multiplies,
+		.uses = x.uses,
+		.product_at = offset_of(x.product_at),
+	};
+	return true;
+}
+
 const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *f,
 					   struct arena *arena, struct err *e)
 {
@@ -176,7 +202,9 @@ const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *
 		s->instructions = g.insns_n;
 		s->undecoded = g.undecoded;
 		read_types(s, &g);
-		failed = read_stalls(s, &g, scratch, arena, e) ? 0 : -1;
+		failed = read_stalls(s, &g, scratch, arena, e) && read_idioms(s, &g, scratch, e)
+				 ? 0
+				 : -1;
 	}
 	arena_free(scratch);
 	return failed ? NULL : s;

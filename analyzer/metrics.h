@@ -69,6 +69,16 @@ struct metric_loop {
 	int64_t stall_cycles, saved_cycles;
 };
 
+/* What a kernel's author may not have meant. See idiom.h; all 0 = none. Offsets are bytes in the function. */
+struct metric_idioms {
+	uint32_t doubles, widened,
+		narrowed; /* FP64 operations, and conversions from and to float */
+	uint64_t doubles_at;
+	uint32_t sums, multiplies; /* of a matrix product without matrix instructions */
+	double uses;
+	uint64_t product_at;
+};
+
 /* What the instructions of a kernel say, those of functions that it calls left out. */
 struct metric_sass {
 	uint32_t instructions, undecoded;
@@ -85,6 +95,7 @@ struct metric_sass {
 	 * memory in one chain, and in all, and the least cycles to issue it. NaN = not known. See chain.h.
 	 */
 	double straight_cycles, straight_loads, straight_all_loads, straight_issue_cycles;
+	struct metric_idioms idioms;
 };
 
 /* Access of a warp at one instruction, or a branch on which its lanes part. */

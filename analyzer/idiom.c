@@ -1,0 +1,288 @@
+/*
+ * idiom.c - see idiom.h. One walk through the code in its order, made twice so that what a loop carries is known:
+ * of each register, which load its value came from, and on which coordinates of the thread it depends.
+ */
+#include "idiom.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "dataflow.h"
+#include "sass_modifier.h"
+#include "sass_work.h"
+#include "tile.h"
+#include "tile_trips.h"
+
+#define WALKS        2
+#define LOAD_REGS    8u  /* registers that one load may fill */
+#define TILE_SUMS    4u  /* of a tile in registers at least: two by two, */
+#define TILE_USES    2.0 /* where each value is used twice */
+#define COORDINATES  32u
+#define DOUBLES_EACH 4u /* FP64 operations between two narrowings at most: longer ones are meant */
+
+/* What is known of a value. */
+struct value {
+	uint32_t load;        /* 1 + instruction x LOAD_REGS + register; 0 = not just loaded */
+	uint32_t coordinates; /* that it depends on, a bit for each special register met */
+	uint32_t sum;         /* 1 + instruction that began the sum it is; 0 = none */
+};
+
+/* Of one loop, in the last walk. */
+struct product {
+	uint32_t multiplies, apart; /* apart: operands of different coordinates */
+	uint32_t operands, sums;
+};
+
+struct walk {
+	const struct cfg *g;
+	struct value at[REGSET_NUMBERS];
+	uint64_t specials[COORDINATES];
+	uint32_t specials_n;
+	struct value *loaded; /* of each instruction: what its address depends on, in `coordinates` */
+	uint32_t *used_in; /* loop in which a loaded register was last an operand, by value.load */
+	uint32_t *sum_in;  /* loop in which a sum last grew, by value.sum */
+	struct product *products; /* by loop */
+};
+
+static bool is_one_of(const char *const *ops, const struct sass_insn *insn)
+{
+	for (; *ops; ops++)
+		if (tile_is_op(insn, *ops))
+			return true;
+	return false;
+}
+
+/* The value goes on in another form: moved, widened, shifted into place. */
+static bool passes_on(const struct sass_insn *insn)
+{
+	static const char *const ops[] = {"MOV",  "IMAD", "HADD2", "F2F",   "F2FP",  "I2F", "I2FP",
+					  "PRMT", "SHF",  "LOP3",  "IADD3", "HFMA2", NULL};
+
+	return is_one_of(ops, insn);
+}
+
+static bool multiplies(const struct sass_insn *insn)
+{
+	static const char *const ops[] = {"FFMA", "FFMA2", "HFMA2", "DFMA", "IDP", NULL};
+
+	return is_one_of(ops, insn) && !tile_is_move(insn);
+}
+
+/* ---------------------------------------------------------------------------------------- doubles */
+
+static const struct sass_operand *operand(const struct sass_insn *insn, unsigned i)
+{
+	return i < insn->operands_n ? &insn->operands[i] : NULL;
+}
+
+/* F2F between registers of another width: +1 from float to double, -1 back. */
+static int widens(const struct sass_insn *insn)
+{
+	const struct sass_operand *to = operand(insn, 0), *from = operand(insn, 1);
+
+	if (!tile_is_op(insn, "F2F") || !to || !from || from->kind != SASS_REG)
+		return 0;
+	return to->regs == 2 && from->regs == 1 ? 1 : to->regs == 1 && from->regs == 2 ? -1 : 0;
+}
+
+struct doubles {
+	uint32_t n, widened, narrowed, first;
+};
+
+static void count_double(struct doubles *d, const struct sass_insn *insn, uint32_t i)
+{
+	static const char *const ops[] = {"DFMA", "DMUL", "DADD", NULL};
+	const int w = widens(insn);
+
+	d->widened += w > 0;
+	d->narrowed += w < 0 || tile_is_op(insn, "DSETP");
+	if (!is_one_of(ops, insn))
+		return;
+	if (!d->n)
+		d->first = i;
+	d->n++;
+}
+
+static int read_doubles(const struct cfg *g, struct arena *scratch, struct idioms *out)
+{
+	struct doubles *regions = arena_array(scratch, (size_t)g->loops_n + 1, sizeof(*regions));
+
+	if (!regions)
+		return -1;
+	for (uint32_t i = 0; i < g->insns_n; i++) {
+		const struct cfg_block *b = &g->blocks[g->block_of[i]];
+
+		if (b->is_reachable)
+			count_double(&regions[b->loop == CFG_NONE ? g->loops_n : b->loop],
+				     &g->insns[i], i);
+	}
+	for (uint32_t l = 0; l <= g->loops_n; l++) {
+		const struct doubles *d = &regions[l];
+
+		if (d->n <= out->doubles || !d->widened ||
+		    (uint64_t)d->narrowed * DOUBLES_EACH < d->n)
+			continue;
+		out->doubles = d->n;
+		out->widened = d->widened;
+		out->narrowed = d->narrowed;
+		out->doubles_at = d->first;
+	}
+	return 0;
+}
+
+/* --------------------------------------------------------------------------------------- products */
+
+/* The bit of a special register, the same whenever it is met; 0 when there are too many. */
+static uint32_t coordinate(struct walk *w, const struct sass_insn *insn)
+{
+	for (unsigned i = 0; i < insn->operands_n; i++) {
+		const uint64_t special = (uint64_t)insn->operands[i].value;
+		uint32_t k = 0;
+
+		if (insn->operands[i].kind != SASS_SPECIAL)
+			continue;
+		while (k < w->specials_n && w->specials[k] != special)
+			k++;
+		if (k == COORDINATES)
+			return 0;
+		w->specials[k] = special;
+		w->specials_n += k == w->specials_n;
+		return 1u << k;
+	}
+	return 0;
+}
+
+static bool is_load(const struct sass_insn *insn, const struct sass_modifiers *m)
+{
+	struct sass_access x;
+
+	return sass_access(insn, m, &x) && x.act == SASS_LOAD &&
+	       (x.from == SASS_GLOBAL || x.from == SASS_SHARED || x.from == SASS_GENERIC);
+}
+
+static const struct value *value_of(const struct walk *w, const struct sass_operand *o)
+{
+	static const struct value none;
+
+	return o && o->kind == SASS_REG && o->reg < SASS_RZ ? &w->at[o->reg] : &none;
+}
+
+static void use(struct walk *w, uint32_t l, const struct value *v)
+{
+	struct product *p = &w->products[l];
+
+	p->operands += w->used_in[v->load] != l + 1;
+	w->used_in[v->load] = l + 1;
+}
+
+/* d = a b + c with a and b loaded and c a sum, or the beginning of one. The sum that d is; 0 = it is none. */
+static uint32_t count_multiply(struct walk *w, uint32_t i, uint32_t l)
+{
+	const struct sass_insn *insn = &w->g->insns[i];
+	const struct value *a = value_of(w, operand(insn, 1)), *b = value_of(w, operand(insn, 2)),
+			   *c = value_of(w, operand(insn, 3));
+	const uint32_t by_a = w->loaded[a->load / LOAD_REGS].coordinates,
+		       by_b = w->loaded[b->load / LOAD_REGS].coordinates;
+	const uint32_t sum = c->sum ? c->sum : i + 1;
+
+	if (!a->load || !b->load || a->load == b->load || c->load)
+		return 0;
+	if (l == CFG_NONE || !w->g->loops[l].is_innermost)
+		return sum;
+	w->products[l].multiplies++;
+	w->products[l].apart += by_a && by_b && !(by_a & by_b);
+	w->products[l].sums += w->sum_in[sum] != l + 1;
+	w->sum_in[sum] = l + 1;
+	use(w, l, a);
+	use(w, l, b);
+	return sum;
+}
+
+static void step(struct walk *w, uint32_t i)
+{
+	const struct sass_insn *insn = &w->g->insns[i];
+	const uint32_t l = w->g->blocks[w->g->block_of[i]].loop;
+	uint16_t read[REGSET_NUMBERS], written[REGSET_NUMBERS];
+	struct value next = {0, coordinate(w, insn), 0};
+	struct sass_modifiers m;
+	struct effects x;
+	unsigned reads_n, writes_n;
+	bool loads, is_one = true;
+
+	if (!insn->is_decoded)
+		return;
+	if (multiplies(insn))
+		next.sum = count_multiply(w, i, l);
+	dataflow_effects(insn, &x);
+	sass_modifiers(w->g->sm, insn, &m);
+	loads = is_load(insn, &m);
+	reads_n = regset_list(&x.reads, read);
+	writes_n = regset_list(&x.writes, written);
+	for (unsigned k = 0; k < reads_n && read[k] < REGSET_P; k++) {
+		const struct value *v = &w->at[read[k]];
+
+		next.coordinates |= v->coordinates;
+		is_one = is_one && (!next.load || !v->load || next.load == v->load);
+		next.load = v->load ? v->load : next.load;
+	}
+	if (!is_one || !passes_on(insn) || multiplies(insn))
+		next.load = 0;
+	w->loaded[i + 1].coordinates = next.coordinates;
+	for (unsigned k = 0; k < writes_n; k++) {
+		w->at[written[k]] = next;
+		if (loads && k < LOAD_REGS)
+			w->at[written[k]].load = (i + 1) * LOAD_REGS + k;
+	}
+}
+
+static bool is_tile(const struct product *p)
+{
+	return p->sums >= TILE_SUMS && 2.0 * p->multiplies / p->operands >= TILE_USES;
+}
+
+static void choose_product(const struct walk *w, struct idioms *out)
+{
+	for (uint32_t l = 0; l < w->g->loops_n; l++) {
+		const struct product *p = &w->products[l];
+
+		if (p->multiplies <= out->multiplies || (!is_tile(p) && p->apart < p->multiplies))
+			continue;
+		out->sums = p->sums;
+		out->multiplies = p->multiplies;
+		out->uses = 2.0 * p->multiplies / p->operands;
+		out->product_at = w->g->loops[l].first;
+	}
+}
+
+static int read_products(const struct cfg *g, struct arena *scratch, struct idioms *out)
+{
+	struct walk *w = arena_alloc(scratch, sizeof(*w));
+
+	if (!w)
+		return -1;
+	w->g = g;
+	w->loaded = arena_array(scratch, (size_t)g->insns_n + 1, sizeof(*w->loaded));
+	w->used_in =
+		arena_array(scratch, ((size_t)g->insns_n + 1) * LOAD_REGS, sizeof(*w->used_in));
+	w->sum_in = arena_array(scratch, (size_t)g->insns_n + 1, sizeof(*w->sum_in));
+	w->products = arena_array(scratch, g->loops_n ? g->loops_n : 1, sizeof(*w->products));
+	if (!w->loaded || !w->used_in || !w->sum_in || !w->products)
+		return -1;
+	for (int walk = 0; walk < WALKS; walk++) {
+		memset(w->products, 0, g->loops_n * sizeof(*w->products));
+		memset(w->used_in, 0, ((size_t)g->insns_n + 1) * LOAD_REGS * sizeof(*w->used_in));
+		memset(w->sum_in, 0, ((size_t)g->insns_n + 1) * sizeof(*w->sum_in));
+		for (uint32_t i = 0; i < g->insns_n; i++)
+			step(w, i);
+	}
+	choose_product(w, out);
+	return 0;
+}
+
+int idiom_read(const struct cfg *g, struct arena *scratch, struct idioms *out)
+{
+	*out = (struct idioms){.doubles_at = CFG_NONE, .product_at = CFG_NONE};
+	if (read_doubles(g, scratch, out) != 0)
+		return -1;
+	return g->loops_n ? read_products(g, scratch, out) : 0;
+}

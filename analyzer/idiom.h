@@ -1,0 +1,38 @@
+/*
+ * idiom.h - what a kernel is made of that its author may not have meant: arithmetic in double precision on values
+ * that were floats just before and become floats again, and a matrix product without matrix instructions.
+ * Input: the flow of a function. By where values come from, never by names. Leaves it to others whether it matters.
+ */
+#ifndef KBN_IDIOM_H
+#define KBN_IDIOM_H
+
+#include <stdint.h>
+
+#include "cfg.h"
+
+struct arena;
+
+struct idioms {
+	/*
+	 * FP64 operations in code of one loop, or outside of all, which also widens floats to doubles and either
+	 * narrows them again or compares them, once for every few operations; of the region with most of them, 0 =
+	 * none. A sum kept in double and narrowed at its end is none: somebody meant that.
+	 */
+	uint32_t doubles, widened, narrowed;
+	uint32_t doubles_at; /* the first of them, an instruction; CFG_NONE */
+
+	/*
+	 * A loop of multiply-adds, of two loaded values each, that makes a matrix product: either the values are
+	 * used in several of them on both sides (a tile in registers), or the addresses of the two depend on
+	 * different coordinates of the thread (rows and columns). 0 sums = none.
+	 */
+	uint32_t sums;       /* a thread has so many results under way */
+	uint32_t multiplies; /* in one turn */
+	double uses;         /* of a loaded value, mean */
+	uint32_t product_at; /* first instruction of the loop; CFG_NONE */
+};
+
+/* 0, or -1 when memory has run out. */
+int idiom_read(const struct cfg *g, struct arena *scratch, struct idioms *out);
+
+#endif

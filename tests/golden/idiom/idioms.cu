@@ -1,0 +1,130 @@
+/*
+ * idioms.cu - matrix products in plain multiply-adds and what looks like them; doubles that somebody meant and
+ * such that nobody did: what idiom.h finds, and what it leaves.
+ */
+
+/* 4 x 4 results a thread from tiles in shared memory: a product. */
+extern "C" __global__ void tiled(const float *a, const float *b, float *c, int n)
+{
+	__shared__ float as[16][64], bs[16][64];
+	float sum[4][4] = {};
+	const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+
+#pragma unroll 1
+	for (int k = 0; k < n; k += 16) {
+		for (int i = 0; i < 4; i++) {
+			as[ty][tx * 4 + i] = a[(k + ty) * n + blockIdx.y * 64 + tx * 4 + i];
+			bs[ty][tx * 4 + i] = b[(k + ty) * n + blockIdx.x * 64 + tx * 4 + i];
+		}
+		__syncthreads();
+#pragma unroll
+		for (int j = 0; j < 16; j++)
+#pragma unroll
+			for (int i = 0; i < 16; i++)
+				sum[i / 4][i % 4] += as[j][ty * 4 + i / 4] * bs[j][tx * 4 + i % 4];
+		__syncthreads();
+	}
+	for (int i = 0; i < 16; i++)
+		c[(blockIdx.y * 64 + ty * 4 + i / 4) * n + blockIdx.x * 64 + tx * 4 + i % 4] =
+			sum[i / 4][i % 4];
+}
+
+/* One result a thread, rows by y and columns by x: a product. */
+extern "C" __global__ void plain(const float *a, const float *b, float *c, int n)
+{
+	const int x = blockIdx.x * blockDim.x + threadIdx.x,
+		  y = blockIdx.y * blockDim.y + threadIdx.y;
+	float sum = 0;
+
+	for (int k = 0; k < n; k++)
+		sum += a[y * n + k] * b[k * n + x];
+	c[y * n + x] = sum;
+}
+
+/* A matrix and a vector: every element of the matrix is used once. */
+extern "C" __global__ void matrix_vector(const float *a, const float *x, float *y, int n)
+{
+	const int row = blockIdx.x * blockDim.y + threadIdx.y;
+	float sum = 0;
+
+	for (int k = threadIdx.x; k < n; k += 32)
+		sum += a[row * n + k] * x[k];
+	atomicAdd(&y[row], sum);
+}
+
+/* Two vectors. */
+extern "C" __global__ void dot(const float *a, const float *b, float *out, int n)
+{
+	float sum = 0;
+
+	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+		sum += a[i] * b[i];
+	atomicAdd(out, sum);
+}
+
+/* A row filtered with weights that all share. */
+extern "C" __global__ void filter(const float *a, const float *w, float *out, int taps)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float sum = 0;
+
+	for (int k = 0; k < taps; k++)
+		sum += a[i + k] * w[k];
+	out[i] = sum;
+}
+
+/* Distances: what is multiplied was not loaded. */
+extern "C" __global__ void distances(const float *a, const float *b, float *out, int n)
+{
+	const int x = blockIdx.x * blockDim.x + threadIdx.x,
+		  y = blockIdx.y * blockDim.y + threadIdx.y;
+	float sum = 0;
+
+	for (int k = 0; k < n; k++) {
+		const float d = a[y * n + k] - b[x * n + k];
+
+		sum += d * d;
+	}
+	out[y * n + x] = sum;
+}
+
+/* A constant without its f, in a loop. */
+extern "C" __global__ void leak(const float *a, float *out, int n)
+{
+	float v = a[threadIdx.x];
+
+	for (int k = 0; k < n; k++)
+		v = v * 0.999 + a[k];
+	out[threadIdx.x] = v;
+}
+
+/* Compared with one. */
+extern "C" __global__ void compare(const float *a, float *out, int n)
+{
+	float sum = 0;
+
+	for (int i = threadIdx.x; i < n; i += 256)
+		if (a[i] * 1.1 > 0.7)
+			sum += a[i];
+	out[threadIdx.x] = sum;
+}
+
+/* Floats summed up in a double, narrowed once behind the loop. */
+extern "C" __global__ void sum_in_double(const float *a, float *out, int n)
+{
+	double sum = 0;
+
+	for (int i = threadIdx.x; i < n; i += 256)
+		sum += a[i];
+	out[threadIdx.x] = (float)sum;
+}
+
+/* Doubles from end to end. */
+extern "C" __global__ void all_double(const double *a, double *out, int n)
+{
+	double v = 0;
+
+	for (int i = threadIdx.x; i < n; i += 256)
+		v = v * 0.999 + a[i];
+	out[threadIdx.x] = v;
+}

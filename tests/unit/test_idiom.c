@@ -1,0 +1,97 @@
+/*
+ * test_idiom.c - matrix products in plain multiply-adds and doubles nobody meant, on tests/golden/idiom and the
+ * samples, of every architecture.
+ */
+#include "kbn_test.h"
+
+#include "arena.h"
+#include "cubin.h"
+#include "idiom.h"
+
+struct row {
+	const char *function;
+	bool doubles, product;
+	uint32_t sums; /* where there is a product */
+};
+
+static const struct row idioms[] = {
+	{"tiled", false, true, 16},         {"plain", false, true, 1},
+	{"matrix_vector", false, false, 0}, {"dot", false, false, 0},
+	{"filter", false, false, 0},        {"distances", false, false, 0},
+	{"leak", true, false, 0},           {"compare", true, false, 0},
+	{"sum_in_double", false, false, 0}, {"all_double", false, false, 0},
+};
+
+static void check(const char *path, const struct row *rows, size_t n)
+{
+	struct err e = {0};
+	struct cubin c;
+	size_t bytes, found = 0;
+	uint8_t *data = load_file(path, &bytes);
+
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+	for (size_t f = 0; f < c.functions_n; f++)
+		for (size_t i = 0; i < n; i++) {
+			struct arena *arena = arena_new();
+			struct idioms x;
+			struct cfg g;
+
+			assert_non_null(arena);
+			if (!strcmp(c.functions[f].name, rows[i].function)) {
+				found++;
+				assert_int_equal(
+					cfg_build(&g, arena, (int)c.sm, &c.functions[f], &e), 0);
+				assert_int_equal(idiom_read(&g, arena, &x), 0);
+				if ((x.doubles > 0) != rows[i].doubles ||
+				    (x.multiplies > 0) != rows[i].product || x.sums != rows[i].sums)
+					fail_msg("%s %s: %u doubles, %u multiplies in %u sums",
+						 path, rows[i].function, x.doubles, x.multiplies,
+						 x.sums);
+				assert_int_equal(x.doubles_at != CFG_NONE, rows[i].doubles);
+				assert_int_equal(x.product_at != CFG_NONE, rows[i].product);
+			}
+			arena_free(arena);
+		}
+	assert_int_equal(found, n);
+	cubin_close(&c);
+	free(data);
+}
+
+static void golden(void **state)
+{
+	static const char *const archs[] = {"80", "86", "90", "100", "120"};
+	char path[96];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(archs) / sizeof(*archs); i++) {
+		snprintf(path, sizeof(path), "tests/golden/idiom/idioms.sm_%s.cubin", archs[i]);
+		check(path, idioms, sizeof(idioms) / sizeof(*idioms));
+	}
+}
+
+static void samples(void **state)
+{
+	static const char *const archs[] = {"80", "86", "89", "90", "100", "120"};
+	static const struct row rows[] = {
+		{"gemm_bad", false, true, 1},       {"gemm_good", false, false, 0},
+		{"fp64_leak_bad", true, false, 0},  {"fp64_leak_good", false, false, 0},
+		{"spill_good", false, false, 0},    {"memory_stream_good", false, false, 0},
+		{"divergent_bad", false, false, 0}, {"tail_bad", false, false, 0},
+	};
+	char path[96];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		for (size_t k = 0; k < sizeof(archs) / sizeof(*archs); k++) {
+			snprintf(path, sizeof(path), "tests/golden/cubin/%s.sm_%s.cubin",
+				 rows[i].function, archs[k]);
+			check(path, &rows[i], 1);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(golden), cmocka_unit_test(samples)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
