@@ -111,6 +111,7 @@ static void read_code(struct code_facts *f, const struct session_kernel *kernel,
 		code->why = f->is_open ? no_function : f->why;
 		return;
 	}
+	code->sm = (int)f->code.cubin.sm;
 	code->registers = (int)function->registers;
 	code->static_smem_bytes = (int)function->static_smem_bytes;
 	code->local_bytes = (int)(function->frame_bytes + function->local_bytes);

@@ -137,7 +137,7 @@ struct metric_finding {
 	const char *id, *text;
 };
 
-#define METRIC_FINDINGS 8
+#define METRIC_FINDINGS 16
 
 struct metric_class {
 	const char *class;  /* of the contract; "unknown" while the work is not known */

@@ -10,17 +10,9 @@
 
 #include "arena.h"
 #include "count.h"
-#include "finding.h"
+#include "model_traps.h"
 #include "model_work.h"
 #include "text.h"
-
-#define FIRST_LAUNCH_FACTOR 10 /* a first launch this much slower than the median is worth a word */
-
-static void add_finding(struct metric_finding *list, int *n, enum finding finding, const char *text)
-{
-	if (*n < METRIC_FINDINGS && text)
-		list[(*n)++] = (struct metric_finding){finding_rows[finding].id, text};
-}
 
 /* ---------------------------------------------------------------- devices */
 
@@ -93,46 +85,6 @@ static void build_occupancy(struct model_kernel *k, const struct model_device *d
 	k->cliff_known = smem_cliff_compute(&k->cliff, &d->hw.arch, &in);
 }
 
-static bool is_jit(const struct session_image *image)
-{
-	return image && (image->kind == KBN_KIND_PTX || image->origin == KBN_ORIGIN_JIT);
-}
-
-static void build_traps(struct model_kernel *k, struct arena *a)
-{
-	const struct metric_resources *r = &k->resources;
-	const struct metric_times *t = &k->times;
-	char first[TEXT_NUMBER];
-#define TRAP(finding, ...)  add_finding(k->traps, &k->traps_n, finding, text_format(a, __VA_ARGS__))
-#define PLAIN_TRAP(finding) TRAP(finding, "%s", finding_rows[finding].text)
-
-	if (k->code.debug_build == 1)
-		PLAIN_TRAP(FINDING_DEBUG);
-	if (r->spill_instructions > 0)
-		TRAP(FINDING_SPILLS,
-		     "%d instructions spill registers to local memory (%d bytes per thread)",
-		     r->spill_instructions, r->local_bytes);
-	else if (r->local_bytes > 0)
-		TRAP(FINDING_SPILLS,
-		     "%d bytes of local memory per thread: spilled registers or arrays indexed at run time",
-		     r->local_bytes);
-	if (is_jit(k->shape->kernel->image))
-		PLAIN_TRAP(FINDING_JIT);
-	if (!t->warmup_only && t->first > FIRST_LAUNCH_FACTOR * t->median)
-		TRAP(FINDING_FIRST_LAUNCH,
-		     "the first launch took %s, %.0f times the median: it stands apart from the statistics",
-		     text_us(first, t->first), t->first / t->median);
-	if (k->shape->overflow)
-		PLAIN_TRAP(FINDING_MANY_SHAPES);
-	if (k->cliff_known && k->cliff.above_cliff)
-		PLAIN_TRAP(FINDING_ABOVE_CLIFF);
-	if (k->code.mismatch)
-		TRAP(FINDING_CODE_DIFFERS, "%s: %s", finding_rows[FINDING_CODE_DIFFERS].text,
-		     k->code.mismatch);
-#undef PLAIN_TRAP
-#undef TRAP
-}
-
 static int build_kernel(struct model_kernel *k, const struct session_shape *s,
 			const struct model_device *d, const struct model_sources *sources,
 			struct arena *a, struct err *e)
@@ -140,7 +92,16 @@ static int build_kernel(struct model_kernel *k, const struct session_shape *s,
 	const struct session_kernel *f = s->kernel;
 
 	k->shape = s;
-	k->code = (struct model_code){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL, NULL, NULL};
+	k->code = (struct model_code){
+		.sm = -1,
+		.registers = -1,
+		.static_smem_bytes = -1,
+		.local_bytes = -1,
+		.spill_instructions = -1,
+		.barriers = -1,
+		.debug_build = -1,
+		.uses_syscalls = -1,
+	};
 	if (sources->code)
 		sources->code(sources->code_ctx, f, d->hw.arch.sm, &k->code);
 	k->resources.registers = driver_or_code(f->registers, k->code.registers);
@@ -156,8 +117,10 @@ static int build_kernel(struct model_kernel *k, const struct session_shape *s,
 	k->launches = count_sum(count_sum(s->sampled_out, s->untimeable), s->bracketed);
 	model_times(&k->times, &s->times, &d->bias, k->launches);
 	build_occupancy(k, d);
-	build_traps(k, a);
-	return model_roofline(k, d, sources, a, e);
+	if (model_roofline(k, d, sources, a, e) != 0)
+		return -1;
+	model_traps(k, &d->hw, a);
+	return 0;
 }
 
 /* ----------------------------------------------------------------- totals */
@@ -308,6 +271,8 @@ int model_build(struct model *m, const struct session *s, const struct model_sou
 		if (build_kernel(&built.kernels[i], &s->shapes[i],
 				 &built.devices[s->shapes[i].device], sources, s->arena, e) < 0)
 			return -1;
+	if (model_traps_across(built.kernels, s) != 0)
+		return err_set(e, ERR_MEMORY, -1, "out of memory");
 	build_totals(&built, s);
 	build_timing(&built, s);
 	*m = built;

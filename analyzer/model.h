@@ -22,6 +22,7 @@ struct model_device {
 
 /* What the stored code says of one kernel; -1 = not known. */
 struct model_code {
+	int sm; /* that it was made for */
 	int registers, static_smem_bytes, local_bytes, spill_instructions, barriers, debug_build,
 		uses_syscalls;
 	const char *
