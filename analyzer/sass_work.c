@@ -81,7 +81,7 @@ static const struct mma_row {
 static const struct access_row *find_access(const char *op, const struct sass_modifiers *m)
 {
 	for (size_t i = 0; i < LENGTH(accesses); i++)
-		if (!strcmp(accesses[i].op, op) &&
+		if (*accesses[i].op == *op && !strcmp(accesses[i].op, op) &&
 		    (accesses[i].when == SASS_M_NONE || sass_has_modifier(m, accesses[i].when)))
 			return &accesses[i];
 	return NULL;

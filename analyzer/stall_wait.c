@@ -67,7 +67,7 @@ static struct wait_row wait_row(const struct sass_insn *insn)
 	const char *op = sass_op(insn);
 
 	for (size_t i = 0; i < sizeof(wait_rows) / sizeof(*wait_rows); i++)
-		if (!strcmp(wait_rows[i].op, op))
+		if (*wait_rows[i].op == *op && !strcmp(wait_rows[i].op, op))
 			return wait_rows[i];
 	return (struct wait_row){op, STALL_OTHER, 0, 0};
 }
