@@ -224,7 +224,7 @@ static void note_again(struct job *a)
 /* Of all cases together: what any of them gives. */
 static struct given given_of_all(const struct analyze_request *q)
 {
-	struct given all = {NULL};
+	struct given all = {.args_n = 0};
 
 	for (size_t i = 0; i < q->cases_n; i++) {
 		const struct given *g = &q->cases[i].given;
