@@ -272,14 +272,14 @@ def run_case(name, make, out, launches):
             call()
         torch.cuda.synchronize()
         torch.cuda.profiler.start()
-        torch.cuda._sleep(1000)
+        torch.cuda._sleep(1000) # the marker
         for _ in range(launches):
             call()
         torch.cuda.synchronize()
-        torch.cuda.profiler.stop()
         line.update(calls=2 + launches, flops=flops, bytes=size, dtype=dtype)
     except Exception as e:  # noqa: BLE001 - what this library lacks is a case less
         line["error"] = "%s: %s" % (type(e).__name__, str(e)[:200])
+    torch.cuda.profiler.stop()
     out.write(json.dumps(line) + "\n")
     out.flush()
 

@@ -1,0 +1,144 @@
+"""
+Section s: the sample pairs on this device. sample-times.json in $OUT keeps the median of each kernel with its
+geometry and arguments. Then the advice that a sample's first comment names must be given for the bad one and not
+for the good one, and the time that the cure saved must lie in the range that the advice promised.
+"""
+import glob
+import json
+import os
+import re
+import statistics
+
+from gpulib import BUILD, HERE, KBN, OUT, ROOT, bare_env, fresh, guarded, result, run, shim_env
+
+SAMPLES = os.path.join(ROOT, "samples")
+LAUNCHES = 60
+INSIDE_PCT, WIDTH = 80, 30
+
+
+def demo_rows():
+    """{symbol: (sample, n)} as demo.c launches them."""
+    with open(os.path.join(SAMPLES, "demo.c")) as f:
+        text = f.read()
+    words = re.search(r"#define WORDS \((.+?)\)", text).group(1).replace("u", "")
+    rows = {}
+    for sample, symbol, n in re.findall(r'^\t\{"(\w+)",\s*"(\w+)",\s*\w+,\s*([^,]+),', text, re.M):
+        left, _, shift = n.replace("WORDS", words).partition("<<")
+        rows[symbol] = sample, int(left) << int(shift or 0)
+    return rows
+
+
+def named_advice(sample):
+    """Ids on the lines of the first comment from "Advice:" on; [] where it names none."""
+    with open(os.path.join(SAMPLES, sample + ".cu")) as f:
+        comment = f.read().split("*/")[0]
+    return re.findall(r"KBN-A\d{3}", comment.partition("Advice:")[2])
+
+
+def measure():
+    """{sample: kernel of the report}"""
+    out = fresh("samples")
+    p = run([os.path.join(BUILD, "samples", "demo"), "-n", str(LAUNCHES)], shim_env(out, KBN_REPORT="none"))
+    if p.returncode != 0:
+        raise RuntimeError(p.stderr.decode(errors="replace")[-200:])
+    q = run([KBN, "report", out, "--json", "--work", os.path.join(HERE, "samples.work")], bare_env())
+    if q.returncode != 0:
+        raise RuntimeError(q.stderr.decode(errors="replace")[-300:])
+    return kernels_of(json.loads(q.stdout))
+
+
+def kernels_of(document):
+    rows, found = demo_rows(), {}
+    for k in document["kernels"]:
+        if k["name"] in rows:
+            sample, n = rows[k["name"]]
+            found[sample] = dict(k, n=n)
+    return found
+
+
+def keep(kernels):
+    times = {}
+    for sample, k in sorted(kernels.items()):
+        times[k["name"]] = {
+            "sample": sample, "median_us": k["time_us"]["median"], "uncertainty_us": k["time_us"]["uncertainty"],
+            "timed": k["time_us"]["timed"], "grid": k["launch"]["grid"], "block": k["launch"]["block"],
+            "dyn_smem_bytes": k["launch"]["dyn_smem_bytes"], "args": ["ptr", "ptr", "i32:%d" % k["n"]],
+            "class": k["bottleneck"]["class"], "advice": [[a["id"], a["gain_pct"]] for a in k["advice"]]}
+    with open(os.path.join(OUT, "sample-times.json"), "w") as f:
+        json.dump(times, f, indent=1)
+    return times
+
+
+def times(kernels):
+    missing = sorted(set(s for s, _ in demo_rows().values()) - set(kernels))
+    without = [s for s, k in kernels.items() if k["time_us"]["median"] is None]
+    keep(kernels)
+    result("s", "samples: times", not missing and not without, "%d samples, %d without a median%s" % (
+        len(kernels), len(without), ", not in the report: " + ", ".join(missing) if missing else ""))
+
+
+def advice(kernels):
+    """Named for the bad one: given there; and not for the good one."""
+    wrong, named = [], 0
+    for path in sorted(glob.glob(os.path.join(SAMPLES, "*_bad.cu"))):
+        bad = os.path.basename(path)[:-3]
+        good = bad[:-4] + "_good"
+        if bad not in kernels or good not in kernels:
+            continue
+        given = {s: [a["id"] for a in kernels[s]["advice"]] for s in (bad, good)}
+        for name in named_advice(bad):
+            named += 1
+            if name not in given[bad]:
+                wrong.append("%s lacks %s (has %s)" % (bad, name, " ".join(given[bad]) or "none"))
+            if name in given[good]:
+                wrong.append("%s still has %s" % (good, name))
+    if not named:
+        result("s", "samples: advice", None, "no sample names advice")
+        return
+    result("s", "samples: advice", not wrong, "%d ids named, %d wrong%s" % (
+        named, len(wrong), ": " + "; ".join(wrong[:6]) if wrong else ""), wrong=wrong)
+
+
+def saved_pct(bad, good):
+    """Percent of the bad one's time that the good one saves, by launches where the pair differs in their number."""
+    a, b = (k["time_us"]["median"] * k["launches"] for k in (bad, good))
+    return 100 * (1 - b / a)
+
+
+def gains(kernels):
+    rows = []
+    for bad, k in sorted(kernels.items()):
+        good = kernels.get(bad[:-4] + "_good")
+        names = named_advice(bad) if bad.endswith("_bad") else []
+        promised = [a for a in k["advice"] if a["id"] in names]
+        if good is None or not promised or None in (k["time_us"]["median"], good["time_us"]["median"]):
+            continue
+        low, high = promised[0]["gain_pct"]
+        saved = saved_pct(k, good)
+        rows.append({"pair": bad[:-4], "id": promised[0]["id"], "saved_pct": round(saved, 1), "gain_pct": [low, high],
+                     "inside": low <= saved <= high, "width": high - low})
+        print("%-16s %s saved %5.1f%%, promised %g to %g%s" % (
+            bad[:-4], promised[0]["id"], saved, low, high, "" if low <= saved <= high else "   OUTSIDE"))
+    if not rows:
+        result("s", "samples: gains", None, "no pair has named advice with a gain")
+        return
+    inside = 100 * sum(r["inside"] for r in rows) / len(rows)
+    width = statistics.median(r["width"] for r in rows)
+    outside = ["%s (%s: %g, promised %g to %g)" % (r["pair"], r["id"], r["saved_pct"], *r["gain_pct"])
+               for r in rows if not r["inside"]]
+    result("s", "samples: gains", inside >= INSIDE_PCT and width <= WIDTH,
+           "of %d pairs the time saved is in the promised range for %.0f%% (at least %d); median width %g points "
+           "(at most %d)%s" % (len(rows), inside, INSIDE_PCT, width, WIDTH,
+                               "; outside: " + ", ".join(outside) if outside else ""), pairs=rows)
+
+
+def main():
+    kernels = {}
+    guarded("s", "samples: run", lambda: kernels.update(measure()))
+    if kernels:
+        for name, check in (("times", times), ("advice", advice), ("gains", gains)):
+            guarded("s", "samples: " + name, check, kernels)
+
+
+if __name__ == "__main__":
+    main()
