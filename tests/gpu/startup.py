@@ -41,19 +41,30 @@ def load():
            "median %.1f ms more (limit 300), worst %.1f" % (statistics.median(leave), max(leave)), extra_ms=leave)
 
 
+# format: most bytes of the output
+FORMATS = {"json": None, "md": None, "text": None, "csv": None, "html": 3000000}
+
+
 def exit_report():
-    """The report of a PyTorch run: time and memory."""
+    """The report of a PyTorch run in each format: time, memory, size."""
     out = fresh("torch")
     p = run(work("work_variety.py"), shim_env(out, KBN_REPORT="none"))
     if p.returncode != 0:
         raise RuntimeError(p.stderr.decode(errors="replace")[-200:])
-    timer = "import resource,subprocess,sys,time;t=time.time();r=subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL);" \
-            "print(r.returncode,time.time()-t,resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    q = run(["python3", "-c", timer, KBN, "report", out, "--json"], bare_env())
-    status, seconds, kilobytes = q.stdout.split()
     size = sum(os.path.getsize(f) for f in glob.glob(os.path.join(out, "code", "*"))) / 1e6
-    result("f", "report of a PyTorch run", int(status) == 0 and float(seconds) <= 2 and int(kilobytes) <= 512 * 1024,
-           "%.2f s (limit 2), %d MB (limit 512), %.0f MB of code" % (float(seconds), int(kilobytes) // 1024, size))
+    timer = "import resource,subprocess,sys,time;t=time.time();r=subprocess.run(sys.argv[1:]);" \
+            "print(r.returncode,time.time()-t,resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    for name, most in FORMATS.items():
+        path = fresh("report")
+        q = run(["python3", "-c", timer, KBN, "report", out, "--" + name, "-o", path], bare_env())
+        status, seconds, kilobytes = q.stdout.split()
+        if int(status) == 2: # the command line has no such format
+            result("f", "report of a PyTorch run, " + name, None, q.stderr.decode(errors="replace").strip()[:80])
+            continue
+        written = os.path.getsize(path)
+        ok = int(status) == 0 and float(seconds) <= 2 and int(kilobytes) <= 512 * 1024 and (not most or written <= most)
+        result("f", "report of a PyTorch run, " + name, ok, "%.2f s (limit 2), %d MB (limit 512), %.2f MB written%s, %.0f MB of code" % (
+            float(seconds), int(kilobytes) // 1024, written / 1e6, " (limit %g)" % (most / 1e6) if most else "", size))
 
 
 def main():
