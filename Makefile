@@ -183,10 +183,13 @@ $(PLUGINS): $(BUILD)/fake/%.so: $(BUILD)/tests/fake/%.o $(FAKE)
 	$(call link,-shared $< -Wl$(comma)--as-needed -L$(BUILD)/fake -l:libcuda.so.1 -ldl -lpthread)
 $(BUILD)/samples/demo: $(BUILD)/samples/demo.o
 	$(call link,$^ -ldl -lm)
+# What a sample says in a line "Build: FLAGS" of its first comment; an architecture unless it names one.
+built_with = $(shell sed -n 's/^ \* Build: //p' $(1))
+for_arch   = $(if $(findstring arch=,$(1)),,-arch=$(or $(SM),native))
 $(BUILD)/samples/%: samples/%.cu $(wildcard samples/*.h)
 	@mkdir -p $(@D)
 	$(call say,NVCC)
-	$(Q)$(NVCC) -O3 -std=c++17 -arch=$(or $(SM),native) -lineinfo -o $@ $< $(EXTRA_LIBS)
+	$(Q)$(NVCC) $(or $(call built_with,$<),-O3 -lineinfo) $(call for_arch,$(call built_with,$<)) -std=c++17 -o $@ $< $(EXTRA_LIBS)
 .PHONY: samples
 samples: $(DEMO) $(if $(NVCC),$(SAMPLES))       ## the sample programs (those in .cu need nvcc; SM=sm_90)
 

@@ -2,6 +2,7 @@
  * atomic_bad.cu - a sum in which every thread adds to the same word.
  * Wrong: all additions are serialised at one address of the L2.
  * A report should say: contended global atomics; reduce within the block first.
+ * Advice: KBN-A023.
  * Cure: atomic_good.cu.
  */
 #include "sample.h"

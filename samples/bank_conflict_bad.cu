@@ -2,6 +2,7 @@
  * bank_conflict_bad.cu - a matrix transpose through an unpadded 32 x 32 tile of shared memory.
  * Wrong: the column read puts all 32 lanes of a warp on one bank: 32 wavefronts instead of one.
  * A report should say: shared-memory bank conflicts on the load; pad each row by one word.
+ * Advice: KBN-A022.
  * Cure: bank_conflict_good.cu.
  */
 #include "sample.h"

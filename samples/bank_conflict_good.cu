@@ -2,6 +2,7 @@
  * bank_conflict_good.cu - the transpose of bank_conflict_bad.cu with one word of padding per row:
  * the column read spreads over all 32 banks.
  * A report should say nothing about bank conflicts.
+ * No advice: KBN-A022.
  */
 #include "sample.h"
 

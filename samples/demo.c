@@ -47,6 +47,7 @@ static struct {
 #define ATTR_SMS              16
 #define ATTR_CC_MAJOR         75
 #define ATTR_CC_MINOR         76
+#define ATTR_THREADS_PER_SM   39
 #define ATTR_SMEM_PER_SM      81
 #define ATTR_SMEM_RESERVED    111
 #define FUNC_MAX_DYNAMIC_SMEM 8
@@ -55,6 +56,8 @@ static struct {
 
 enum fill { FLOATS, HALVES, CHAIN };
 enum smem { NO_SMEM, AT_CLIFF, PAST_CLIFF };
+
+#define FULL 0xffu /* per_sm: as many as the threads of an SM allow */
 
 /* A grid side is `grid` blocks plus `per_sm` blocks for each SM. */
 struct demo_kernel {
@@ -80,8 +83,8 @@ static const struct demo_kernel kernels[] = {
 	{"smem_cliff_good",    "smem_cliff_good",            FLOATS, WORDS,   0,     1,   2,   256, 1, AT_CLIFF,   60},
 	{"tiny_grid_bad",      "tiny_grid_bad",              FLOATS, WORDS,   8,     1,   0,   256, 1, NO_SMEM,    40},
 	{"tiny_grid_good",     "tiny_grid_good",             FLOATS, WORDS,   4096,  1,   0,   256, 1, NO_SMEM,    40},
-	{"tail_bad",           "tail_bad",                   FLOATS, 1 << 20, 1,     1,   8,   256, 1, NO_SMEM,    100},
-	{"tail_good",          "tail_good",                  FLOATS, 1 << 20, 0,     1,   8,   256, 1, NO_SMEM,    100},
+	{"tail_bad",           "tail_bad",                   FLOATS, 1 << 20, 1,     1,   FULL, 256, 1, NO_SMEM,    100},
+	{"tail_good",          "tail_good",                  FLOATS, 1 << 20, 0,     1,   FULL, 256, 1, NO_SMEM,    100},
 	{"divergent_bad",      "divergent_bad",              FLOATS, 1 << 20, 4096,  1,   0,   256, 1, NO_SMEM,    100},
 	{"divergent_good",     "divergent_good",             FLOATS, 1 << 20, 4096,  1,   0,   256, 1, NO_SMEM,    100},
 	{"pointer_chase_bad",  "pointer_chase_bad",          CHAIN,  WORDS,   0,     1,   1,   128, 1, NO_SMEM,    60},
@@ -96,13 +99,25 @@ static const struct demo_kernel kernels[] = {
 	{"fp64_leak_good",     "fp64_leak_good",             FLOATS, 1 << 20, 4096,  1,   0,   256, 1, NO_SMEM,    60},
 	{"atomic_bad",         "atomic_bad",                 FLOATS, 1 << 18, 1024,  1,   0,   256, 1, NO_SMEM,    60},
 	{"atomic_good",        "atomic_good",                FLOATS, 1 << 18, 1024,  1,   0,   256, 1, NO_SMEM,    60},
+	{"debug_bad",          "debug_bad",                  FLOATS, 1 << 20, 4096,  1,   0,   256, 1, NO_SMEM,    60},
+	{"debug_good",         "debug_good",                 FLOATS, 1 << 20, 4096,  1,   0,   256, 1, NO_SMEM,    60},
+	{"launch_bound_bad",   "launch_bound_bad",           FLOATS, 4096,    16,    1,   0,   256, 1, NO_SMEM,    1024},
+	{"launch_bound_good",  "launch_bound_good",          FLOATS, WORDS,   16384, 1,   0,   256, 1, NO_SMEM,    20},
+	{"over_sync_bad",      "over_sync_bad",              FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    60},
+	{"over_sync_good",     "over_sync_good",             FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    60},
+	{"async_copy_bad",     "async_copy_bad",             FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    60},
+	{"async_copy_good",    "async_copy_good",            FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    60},
+	{"few_warps_bad",      "few_warps_bad",              FLOATS, WORDS,   0,     1,   32,  32,  1, NO_SMEM,    60},
+	{"few_warps_good",     "few_warps_good",             FLOATS, WORDS,   0,     1,   32,  32,  1, NO_SMEM,    60},
+	{"small_data_bad",     "small_data_bad",             FLOATS, 1 << 19, 0,     1,   8,   256, 1, NO_SMEM,    60},
+	{"small_data_good",    "small_data_good",            FLOATS, WORDS,   0,     1,   8,   256, 1, NO_SMEM,    60},
 };
 /* clang-format on */
 #define N_KERNELS (sizeof(kernels) / sizeof(kernels[0]))
 
 struct demo {
 	const char *dir;
-	int sm, sms;
+	int sm, sms, threads_per_sm;
 	unsigned cliff_bytes; /* most dynamic shared memory with two blocks on an SM */
 	int repeats;          /* 0 = each kernel's own */
 	CUdeviceptr in, out;
@@ -216,7 +231,8 @@ static char *read_code(const struct demo *d, const char *name)
 static void launch(struct demo *d, const struct demo_kernel *k)
 {
 	unsigned smem = k->smem == NO_SMEM ? 0 : d->cliff_bytes + (k->smem == PAST_CLIFF);
-	unsigned grid_x = k->grid_x + k->per_sm * (unsigned)d->sms;
+	unsigned full = (unsigned)d->threads_per_sm / (k->block_x * k->block_y);
+	unsigned grid_x = k->grid_x + (k->per_sm == FULL ? full : k->per_sm) * (unsigned)d->sms;
 	int repeats = d->repeats ? d->repeats : k->repeats, n = k->n;
 	void *params[] = {&d->out, &d->in, &n};
 	CUmodule module;
@@ -285,6 +301,7 @@ static void device_open(struct demo *d, CUdevice *device, bool simulated)
 	CALL(cuDeviceGetAttribute, &major, ATTR_CC_MAJOR, *device);
 	CALL(cuDeviceGetAttribute, &minor, ATTR_CC_MINOR, *device);
 	CALL(cuDeviceGetAttribute, &d->sms, ATTR_SMS, *device);
+	CALL(cuDeviceGetAttribute, &d->threads_per_sm, ATTR_THREADS_PER_SM, *device);
 	CALL(cuDeviceGetAttribute, &smem, ATTR_SMEM_PER_SM, *device);
 	CALL(cuDeviceGetAttribute, &reserved, ATTR_SMEM_RESERVED, *device);
 	d->sm = major * 10 + minor;

@@ -2,6 +2,7 @@
  * divergent_bad.cu - odd and even lanes of each warp take different long paths.
  * Wrong: a warp runs both paths one after the other with half of its lanes idle.
  * A report should say: divergence at this branch; let whole warps take one path.
+ * Advice: KBN-A021.
  * Cure: divergent_good.cu.
  */
 #include "sample.h"

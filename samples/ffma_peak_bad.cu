@@ -2,6 +2,7 @@
  * ffma_peak_bad.cu - one chain of dependent FFMA per thread with one warp per scheduler.
  * Wrong: each FFMA waits about four cycles for the one before; the pipe is empty in between.
  * A report should say: compute chain with too little independent work; use several accumulators.
+ * Advice: KBN-A028.
  * Cure: ffma_peak_good.cu.
  */
 #include "sample.h"

@@ -2,6 +2,7 @@
  * ffma_peak_good.cu - the FFMA count of ffma_peak_bad.cu in eight independent chains: the FP32
  * pipe is the limit.
  * A report should say compute-bound near the FP32 peak, nothing to gain at this level.
+ * No advice: KBN-A028.
  */
 #include "sample.h"
 

@@ -2,6 +2,7 @@
  * fp64_leak_bad.cu - float code with two constants that lack the f.
  * Wrong: the whole loop runs in double precision, with a conversion on each side.
  * A report should say: FP64 instructions in code whose data are floats; write 0.999f.
+ * Advice: KBN-A020.
  * Cure: fp64_leak_good.cu.
  */
 #include "sample.h"

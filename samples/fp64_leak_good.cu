@@ -1,6 +1,7 @@
 /*
  * fp64_leak_good.cu - the loop of fp64_leak_bad.cu with float constants: no FP64 instruction.
  * A report should say nothing about FP64.
+ * No advice: KBN-A020.
  */
 #include "sample.h"
 

@@ -3,6 +3,7 @@
  * Wrong: the tensor cores stay idle on a matmul-shaped kernel, and every operand is read from
  * global memory n times.
  * A report should say: no matrix instructions in a GEMM; use the tensor cores and tile.
+ * Advice: KBN-A011.
  * Cure: gemm_good.cu.
  */
 #include "sample.h"

@@ -3,6 +3,7 @@
  * piece of the result from 16 x 16 x 16 matrix instructions.
  * A report should show matrix instructions in the inner loop; what is left to do is staging the
  * operands through shared memory.
+ * No advice: KBN-A011.
  */
 #include "sample.h"
 

@@ -2,6 +2,7 @@
  * memory_stream_bad.cu - a scaled copy by one 4-byte load and store per loop round.
  * Wrong: few bytes in flight per thread; a small grid of such loops stays below the bandwidth.
  * A report should say: memory-bound, narrow accesses; vectorise to 16 bytes per thread.
+ * Advice: KBN-A008.
  * Cure: memory_stream_good.cu.
  */
 #include "sample.h"

@@ -2,6 +2,8 @@
  * memory_stream_good.cu - the scaled copy of memory_stream_bad.cu with 16 bytes per access.
  * A report should say: memory-bound near the bandwidth at a naturally low intensity; done at this
  * level, fuse with neighbours.
+ * No advice: KBN-A008.
+ * Advice: KBN-A003.
  */
 #include "sample.h"
 

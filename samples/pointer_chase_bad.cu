@@ -2,6 +2,7 @@
  * pointer_chase_bad.cu - each load needs the value of the one before.
  * Wrong: one load in flight per thread and few warps; the time is latency times steps.
  * A report should say: latency-bound on a chain of dependent loads; follow several chains at once.
+ * Advice: KBN-A027.
  * Cure: pointer_chase_good.cu.
  */
 #include "sample.h"

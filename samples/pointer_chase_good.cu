@@ -2,6 +2,7 @@
  * pointer_chase_good.cu - the same number of loads per thread as pointer_chase_bad.cu in eight
  * independent chains: eight loads in flight.
  * A report should show a shorter dependent chain and a shorter time.
+ * No advice: KBN-A027.
  */
 #include "sample.h"
 

@@ -3,6 +3,7 @@
  * (sm_90: 115,713 bytes; sm_86: 50,177).
  * Wrong: that byte halves the blocks per SM; half of the warps that could hide latency are gone.
  * A report should say: above the shared-memory cliff, and how many bytes to save.
+ * Advice: KBN-A017.
  * Cure: smem_cliff_good.cu.
  */
 #include "sample.h"

@@ -2,6 +2,7 @@
  * smem_cliff_good.cu - the kernel of smem_cliff_bad.cu with one byte less: exactly the largest
  * size at which two blocks fit an SM (sm_90: 115,712 bytes; sm_86: 50,176).
  * A report should show two blocks per SM and no cliff.
+ * No advice: KBN-A017.
  */
 #include "sample.h"
 

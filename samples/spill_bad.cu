@@ -2,6 +2,7 @@
  * spill_bad.cu - 64 values live per thread under a limit of 32 registers.
  * Wrong: the compiler keeps the rest in local memory; loads and stores of spills fill the loop.
  * A report should say: register spills; lift the limit or keep fewer values live.
+ * Advice: KBN-A019.
  * Cure: spill_good.cu.
  */
 #include "sample.h"

@@ -1,6 +1,7 @@
 /*
  * spill_good.cu - the kernel of spill_bad.cu without the register limit: no local memory.
  * A report should say nothing about spills.
+ * No advice: KBN-A019.
  */
 #include "sample.h"
 

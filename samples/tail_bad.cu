@@ -3,6 +3,7 @@
  * Wrong: that block runs alone in a second wave; the kernel takes twice as long for less than a
  * thousandth more work.
  * A report should say: just past one wave, the last wave is nearly empty; fit the grid to whole waves.
+ * Advice: KBN-A016.
  * Cure: tail_good.cu.
  */
 #include "sample.h"

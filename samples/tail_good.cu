@@ -1,6 +1,7 @@
 /*
  * tail_good.cu - the kernel of tail_bad.cu with exactly one full wave.
  * A report should show 1.00 waves and say nothing about a tail.
+ * No advice: KBN-A016.
  */
 #include "sample.h"
 

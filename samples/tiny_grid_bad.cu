@@ -2,6 +2,7 @@
  * tiny_grid_bad.cu - eight blocks, whatever the size of the machine.
  * Wrong: fewer blocks than SMs; most of the GPU never works (waves below 1).
  * A report should say: the grid is smaller than the machine; launch more blocks.
+ * Advice: KBN-A015.
  * Cure: tiny_grid_good.cu.
  */
 #include "sample.h"

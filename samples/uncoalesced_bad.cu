@@ -4,6 +4,7 @@
  * memory traffic that the data needs.
  * A report should say: excess sectors on the load; make neighbouring threads read neighbouring
  * words. Cure: uncoalesced_good.cu.
+ * Advice: KBN-A004.
  */
 #include "sample.h"
 

@@ -2,6 +2,7 @@
  * uncoalesced_good.cu - the copy of uncoalesced_bad.cu with neighbouring threads on neighbouring
  * words: four sectors per warp load, the least possible.
  * A report should say nothing about excess sectors; the kernel is memory-bound near the peak.
+ * No advice: KBN-A004.
  */
 #include "sample.h"
 

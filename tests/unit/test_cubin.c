@@ -37,7 +37,7 @@ static void test_resources(void **state)
 		assert_int_equal(c.sm, atoi(strrchr(file, '_') + 1));
 		assert_int_equal(c.cuda_version, 130);
 		assert_int_equal(c.virtual_sm, c.sm);
-		assert_false(c.is_debug);
+		assert_int_equal(c.is_debug, !strncmp(file, "debug_bad.", 10)); /* built with -G */
 		assert_false(c.is_relocatable);
 		assert_non_null(strstr(c.command, "-arch sm_"));
 		k = cubin_find(&c, kernel);
