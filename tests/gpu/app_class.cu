@@ -187,8 +187,9 @@ __global__ void barriers(float *out, const float *in, int rounds)
 
 /* ------------------------------------------------------------------------------ cases */
 
-template <typename T, int K> static void poly_case(struct cases *c, const char *type, int lanes,
-						   void *out, const void *in, T a, T b)
+template <typename T, int K>
+static void poly_case(struct cases *c, const char *type, int lanes, void *out, const void *in, T a,
+		      T b)
 {
 	const long long n = BIG / (long long)sizeof(T);
 	char name[64];
@@ -269,13 +270,19 @@ static void arithmetic(struct cases *c, void *out, const void *in, int sms)
 	poly_case<__half2, 64>(c, "fp16", 2, out, in, ha, hb);
 	poly_case<__half2, 192>(c, "fp16", 2, out, in, ha, hb);
 
-	chain_case<float, 8>(c, "fp32", 1, out, 0.5f, 0.25f, sms * 8, 4096, "fp32 chains, 8 a thread");
-	chain_case<float, 4>(c, "fp32", 1, out, 0.5f, 0.25f, sms * 8, 4096, "fp32 chains, 4 a thread");
-	chain_case<double, 4>(c, "fp64", 1, out, 0.5, 0.25, sms * 8, 2048, "fp64 chains, 4 a thread");
-	chain_case<double, 2>(c, "fp64", 1, out, 0.5, 0.25, sms * 8, 2048, "fp64 chains, 2 a thread");
+	chain_case<float, 8>(c, "fp32", 1, out, 0.5f, 0.25f, sms * 8, 4096,
+			     "fp32 chains, 8 a thread");
+	chain_case<float, 4>(c, "fp32", 1, out, 0.5f, 0.25f, sms * 8, 4096,
+			     "fp32 chains, 4 a thread");
+	chain_case<double, 4>(c, "fp64", 1, out, 0.5, 0.25, sms * 8, 2048,
+			      "fp64 chains, 4 a thread");
+	chain_case<double, 2>(c, "fp64", 1, out, 0.5, 0.25, sms * 8, 2048,
+			      "fp64 chains, 2 a thread");
 	/* two warps per SM and scheduler or less: each waits for itself */
-	chain_case<float, 1>(c, "fp32", 1, out, 0.5f, 0.25f, sms / 2, 4096, "fp32 chain, half of the SMs");
-	chain_case<double, 1>(c, "fp64", 1, out, 0.5, 0.25, sms / 4, 2048, "fp64 chain, a quarter of the SMs");
+	chain_case<float, 1>(c, "fp32", 1, out, 0.5f, 0.25f, sms / 2, 4096,
+			     "fp32 chain, half of the SMs");
+	chain_case<double, 1>(c, "fp64", 1, out, 0.5, 0.25, sms / 4, 2048,
+			      "fp64 chain, a quarter of the SMs");
 	chain_case<float, 2>(c, "fp32", 1, out, 0.5f, 0.25f, 8, 4096, "fp32 chains, 8 blocks");
 }
 
