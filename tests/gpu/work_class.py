@@ -96,9 +96,10 @@ def dropout(n):
     return (lambda: torch.native_dropout(x, 0.5, True)), n, n * (4 + 4 + 1), "fp32"
 
 
-def pool(f, b, c, s, flops):
+def pool(f, b, c, s, written):
+    """Of 2 x 2 points one with `written` bytes."""
     x = randn(b, c, s, s)
-    return (lambda: f(x, 2)), flops * x.numel(), 4 * x.numel() * 5 // 4, "fp32"
+    return (lambda: f(x, 2)), x.numel(), 4 * x.numel() + x.numel() // 4 * written, "fp32"
 
 
 def upsample(b, c, s):
@@ -213,8 +214,8 @@ def large_rows():
     case("layer_norm bf16", layer_norm, 1 << 16, 1 << 11, bf16)
     case("rms_norm bf16", rms_norm, 1 << 15, 1 << 12, bf16)
     case("cumsum", rows, lambda x: torch.cumsum(x, -1), 1 << 14, 1 << 13, single, 1, -1)
-    case("max_pool2d", pool, F.max_pool2d, 64, 64, 224, 1)
-    case("avg_pool2d", pool, F.avg_pool2d, 64, 64, 224, 1)
+    case("max_pool2d", pool, F.max_pool2d, 64, 64, 224, 4 + 8) # and where the maximum was
+    case("avg_pool2d", pool, F.avg_pool2d, 64, 64, 224, 4)
     case("upsample", upsample, 32, 64, 128)
 
 
