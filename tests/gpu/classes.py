@@ -32,6 +32,7 @@ LEAST = {"CUDA": 25, "PyTorch": 60}
 MAIN_SHARE = 0.85 # of a case's time; with less it is no kernel of which the work is known
 CLASSES = ("memory", "compute", "balanced", "latency")
 SETS = 2 # processes of PyTorch cases
+CALLS = 40 # of each case while kbn records: from 20 on a shape has a median
 
 
 def programs():
@@ -179,7 +180,7 @@ def matrix(rows):
 
 def measure(group, command, rows, dropped):
     out, listed = fresh("classes"), fresh("list")
-    p = run(command(listed, 10), shim_env(out, KBN_REPORT="none"), 100)
+    p = run(command(listed, CALLS), shim_env(out, KBN_REPORT="none"), 100)
     if p.returncode != 0:
         raise RuntimeError("status %d: %s" % (p.returncode, p.stderr.decode(errors="replace")[-300:]))
     calls = {c["case"]: c.get("calls") for c in read_list(listed)}

@@ -5,6 +5,7 @@ report, statistics, and recording one result line. Standard library only.
 Settings come from scripts/gpu-check: BUILD, GPU_WORK (scratch folder), OUT (what is kept), GPU_RESULTS
 (file of result lines), KBN_TEST_CUPTI (libcupti, may be empty).
 """
+import itertools
 import json
 import os
 import random
@@ -23,15 +24,13 @@ OUT = os.path.abspath(os.environ.get("OUT", WORK))
 RESULTS = os.environ.get("GPU_RESULTS", os.path.join(WORK, "results.jsonl"))
 HERE = os.path.join(ROOT, "tests", "gpu")
 
-_serial = 0
+_serial = itertools.count(1)
 
 
 def fresh(name):
-    """A path in the scratch folder that nothing has used."""
-    global _serial
-    _serial += 1
+    """A path in the scratch folder that nothing has used, in any thread."""
     os.makedirs(WORK, exist_ok=True)
-    return os.path.join(WORK, "%s-%d-%d" % (name, os.getpid(), _serial))
+    return os.path.join(WORK, "%s-%d-%d" % (name, os.getpid(), next(_serial)))
 
 
 def app(name):
