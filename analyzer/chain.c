@@ -98,7 +98,7 @@ static int column(const struct arch *a, size_t offset)
 /* Until what it writes into a register can be read. */
 static int32_t result_cycles(const struct reader *r, const struct sass_insn *insn)
 {
-	const unsigned assumed = stall_latency(insn);
+	const unsigned assumed = stall_wait(insn).result;
 
 	if (insn->control.write_barrier < 6 && assumed)
 		return (int32_t)assumed;

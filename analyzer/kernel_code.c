@@ -9,6 +9,7 @@
 #include "idiom.h"
 #include "sass_work.h"
 #include "stall.h"
+#include "stall_path.h"
 #include "tile.h"
 #include "tile_trips.h"
 
@@ -26,9 +27,9 @@ static bool read_ops(struct metric_sass *s, const struct cfg *g, const uint8_t *
 	for (uint32_t i = 0; i < n; i++) {
 		const struct stall_op *o = &found[i];
 
-		ops[i] = (struct metric_op){arena_string(arena, o->op, SIZE_MAX), o->count,
-					    o->minimum, o->median,
-					    plan ? (int64_t)o->reducible : -1};
+		ops[i] = (struct metric_op){
+			arena_string(arena, o->op, SIZE_MAX), o->count, o->minimum, o->median,
+			plan ? (int64_t)o->reducible : -1,    o->note};
 		if (!ops[i].op)
 			return err_set(e, ERR_MEMORY, -1, "no memory for a name") == 0;
 	}
@@ -160,6 +161,7 @@ static bool read_stalls(struct metric_sass *s, const struct cfg *g, struct arena
 
 	if (stall_has_table(g->sm) && !(plan = stall_plan(g, scratch)))
 		return err_set(e, ERR_MEMORY, -1, "no memory for the stalls of a kernel") == 0;
+	s->path = stall_path_read(g, scratch, arena);
 	return read_loops(s, g, plan, scratch, arena, e) && read_ops(s, g, plan, scratch, arena, e);
 }
 

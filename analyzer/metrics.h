@@ -11,6 +11,8 @@
 
 #include "quantity.h"
 
+struct stall_path;
+
 /* GPU time of one kernel shape, us, the bias of the event pair taken off. */
 struct metric_times {
 	uint64_t timed;                     /* launches with a good time, warm-up included */
@@ -44,6 +46,7 @@ struct metric_op {
 	uint32_t n;
 	int stall_min, stall_median; /* cycles until the warp's next instruction may issue */
 	int64_t reducible;           /* so many could provably have a lower count; -1 = not known */
+	const char *note;            /* a published reading of its median, with its source; NULL */
 };
 
 /* One loop of a kernel's code, a run through its body. See tile.h. */
@@ -96,6 +99,7 @@ struct metric_sass {
 	 */
 	double straight_cycles, straight_loads, straight_all_loads, straight_issue_cycles;
 	struct metric_idioms idioms;
+	const struct stall_path *path; /* of one warp through it; NULL = not known */
 };
 
 /* Access of a warp at one instruction, or a branch on which its lanes part. */

@@ -10,6 +10,7 @@
 
 #include "arena.h"
 #include "count.h"
+#include "model_stall.h"
 #include "model_traps.h"
 #include "model_work.h"
 #include "text.h"
@@ -117,6 +118,8 @@ static int build_kernel(struct model_kernel *k, const struct session_shape *s,
 	k->launches = count_sum(count_sum(s->sampled_out, s->untimeable), s->bracketed);
 	model_times(&k->times, &s->times, &d->bias, k->launches);
 	build_occupancy(k, d);
+	if (!model_stall(k, d, a))
+		return err_set(e, ERR_MEMORY, -1, "out of memory");
 	if (model_roofline(k, d, sources, a, e) != 0)
 		return -1;
 	model_traps(k, &d->hw, a);

@@ -337,6 +337,8 @@ static json_t *sass(const struct metric_sass *s)
 	return o;
 }
 
+static const char no_path[] = "the geometry or the architecture is not known";
+
 /* Most of it no part of this version finds out: present, and saying so. */
 static void kernel_rest(json_t *o, const struct report *r, const struct report_kernel *k)
 {
@@ -345,7 +347,7 @@ static void kernel_rest(json_t *o, const struct report *r, const struct report_k
 	value_put(o, "work", work(k->work, k->access, r->no_code));
 	value_put(o, "memory", value_unknowns(memory_keys, r->no_memory));
 	value_put(o, "sites", sites(k->access));
-	value_put(o, "stalls", stalls(k->stalls, r->no_counters));
+	value_put(o, "stalls", stalls(k->stalls, k->sass ? no_path : k->no_sass));
 	value_put(o, "ipc", value_quantity(&q));
 	value_put(o, "pipes", value_unknowns(pipe_keys, r->no_code));
 	value_put(o, "timeline", json_null());

@@ -15,6 +15,7 @@
 #define MD_ROWS       200 /* kernels in the table */
 #define MD_LOOPS      8   /* of a kernel */
 #define MD_OPERATIONS 12
+#define MD_TRACE_PCT  1.0 /* of stalls */
 /* True of every kernel of this version: said once. */
 #define WORK_UNKNOWN  finding_rows[FINDING_WORK_UNKNOWN].id
 #define LABEL         60  /* columns of a name in the table */
@@ -532,17 +533,56 @@ static void instructions(const struct report_kernel *k, FILE *out)
 		text_count(n, s->instructions));
 	if (s->undecoded)
 		fprintf(out, ", **%u not decoded**", s->undecoded);
-	fputs(".\n\n| operation | count | share | stall, least | stall, median |\n|---|---:|---:|---:|---:|\n",
+	fputs(".\n\n| operation | count | share | stall, least | stall, median | reducible |\n|---|---:|---:|---:|---:|---:|\n",
 	      out);
-	for (size_t i = 0; i < s->ops_n && i < MD_OPERATIONS; i++)
-		fprintf(out, "| %s | %s | %s | %d | %d |\n", s->ops[i].op,
-			text_count(n, s->ops[i].n),
+	for (size_t i = 0; i < s->ops_n && i < MD_OPERATIONS; i++) {
+		fprintf(out, "| %s | %s | %s | %d | %d |", s->ops[i].op, text_count(n, s->ops[i].n),
 			show_pct((char[TEXT_NUMBER]){0}, 100.0 * s->ops[i].n / s->instructions),
 			s->ops[i].stall_min, s->ops[i].stall_median);
+		cell_count(s->ops[i].reducible, out);
+		fputs("\n", out);
+	}
 	if (s->ops_n > MD_OPERATIONS)
 		fprintf(out, "\n%zu more %s in the JSON report.\n", s->ops_n - MD_OPERATIONS,
 			text_plural(s->ops_n - MD_OPERATIONS, "operation is", "operations are"));
 	fputs("\n", out);
+	for (size_t i = 0; i < s->ops_n; i++)
+		if (s->ops[i].note)
+			fprintf(out, "- %s.\n", s->ops[i].note);
+	fputs("\n", out);
+}
+
+/* The largest first; what is a trace of all is left to the JSON. */
+static void stall_reasons(const struct report_kernel *k, FILE *out)
+{
+#define NAME(name) #name,
+#define AT(name)   &k->stalls->name,
+	static const char *const names[] = {METRIC_STALL_LIST(NAME)};
+	enum { REASONS = sizeof(names) / sizeof(*names) };
+	const struct quantity *of[REASONS + 1] = {NULL};
+
+	if (!k->stalls)
+		return;
+	memcpy(of, (const struct quantity *[]){METRIC_STALL_LIST(AT)}, REASONS * sizeof(*of));
+	fputs("#### Stall Reasons (derived)\n\nWhy resident warps do not issue, *estimated*: ",
+	      out);
+	plain(k->stalls->wait.why, out);
+	fputs(".\n\n| reason | share | between |\n|---|---:|---:|\n", out);
+	for (size_t n = 0; n < REASONS; n++) {
+		size_t top = REASONS;
+
+		for (size_t i = 0; i < REASONS; i++)
+			if (of[i] && (top == REASONS || of[i]->value > of[top]->value))
+				top = i;
+		if (!(of[top]->value >= MD_TRACE_PCT))
+			break;
+		fprintf(out, "| %s | %.0f%% | %.0f%% to %.0f%% |\n", names[top], of[top]->value,
+			of[top]->low, of[top]->high);
+		of[top] = NULL;
+	}
+	fputs("\n", out);
+#undef NAME
+#undef AT
 }
 
 static void section(const struct report_kernel *k, size_t number, FILE *out)
@@ -575,6 +615,7 @@ static void section(const struct report_kernel *k, size_t number, FILE *out)
 	occupancy(k, out);
 	ratios(k, out);
 	instructions(k, out);
+	stall_reasons(k, out);
 	cliff(k, out);
 }
 

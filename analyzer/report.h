@@ -138,7 +138,8 @@ struct report {
 	struct metric_finding *notes;
 	size_t notes_n;
 	const char *no_code; /* why everything that needs the instructions is unknown */
-	const char *no_memory, *no_counters; /* likewise for cache traffic and for sampled stalls */
+	const char *no_memory,
+		*no_counters; /* likewise for cache traffic and for what only counters tell */
 };
 
 struct report_options {

@@ -69,6 +69,16 @@ enum stall_reason {
 /* "long_scoreboard" */
 const char *stall_reason_name(enum stall_reason reason);
 
+/* The rows of tables/latency.def of an operation. Estimates. */
+struct stall_row {
+	enum stall_reason reason;
+	unsigned result, read; /* cycles until its scoreboards are free, 0 = at once */
+};
+struct stall_row stall_wait(const struct sass_insn *insn);
+
+/* Why and how long (`result`) it holds its warp by itself; 0 = it does not. */
+struct stall_row stall_hold(int sm, const struct sass_insn *insn);
+
 #define STALL_SETTERS 32u
 
 /* One that a wait may wait for. */
@@ -102,9 +112,6 @@ struct stall_picture {
  */
 int stall_pictures(const struct cfg *g, struct arena *arena, struct stall_picture *function,
 		   struct stall_picture **loops);
-
-/* Assumed cycles until the result that a scoreboard tells of is there (tables/latency.def); 0 = none, or not known. */
-unsigned stall_latency(const struct sass_insn *insn);
 
 /* The reason with the most cycles but STALL_SELECTED; STALL_REASONS when there is none. */
 enum stall_reason stall_top(const struct stall_picture *p);

@@ -62,19 +62,15 @@ const char *stall_reason_name(enum stall_reason reason)
 	return reason < STALL_REASONS ? reason_names[reason] : "none";
 }
 
-static struct wait_row wait_row(const struct sass_insn *insn)
+struct stall_row stall_wait(const struct sass_insn *insn)
 {
 	const char *op = sass_op(insn);
 
 	for (size_t i = 0; i < sizeof(wait_rows) / sizeof(*wait_rows); i++)
 		if (*wait_rows[i].op == *op && !strcmp(wait_rows[i].op, op))
-			return wait_rows[i];
-	return (struct wait_row){op, STALL_OTHER, 0, 0};
-}
-
-unsigned stall_latency(const struct sass_insn *insn)
-{
-	return wait_row(insn).result;
+			return (struct stall_row){wait_rows[i].reason, wait_rows[i].result,
+						  wait_rows[i].read};
+	return (struct stall_row){STALL_OTHER, 0, 0};
 }
 
 static bool is_depbar(const struct sass_insn *insn)
@@ -249,7 +245,7 @@ static void wait_at(struct line *l, uint32_t at, bool has_all)
 		n = n < STALL_SETTERS ? n : STALL_SETTERS;
 		for (unsigned i = 0; i < n; i++) {
 			const struct stall_setter *s = &setters[i];
-			const struct wait_row row = wait_row(&l->search.g->insns[s->insn]);
+			const struct stall_row row = stall_wait(&l->search.g->insns[s->insn]);
 			const unsigned latency = s->is_read ? row.read : row.result;
 			const double rest = latency - elapsed(l, s, at, has_all);
 
@@ -297,10 +293,19 @@ static bool holds(int sm, const struct sass_insn *insn)
 	return !sass_has_modifier(&m, SASS_M_ARV);
 }
 
+struct stall_row stall_hold(int sm, const struct sass_insn *insn)
+{
+	for (size_t i = 0; i < sizeof(hold_rows) / sizeof(*hold_rows); i++)
+		if (!strcmp(hold_rows[i].op, sass_op(insn)) && holds(sm, insn))
+			return (struct stall_row){hold_rows[i].reason, hold_rows[i].cycles, 0};
+	return (struct stall_row){STALL_OTHER, 0, 0};
+}
+
 static void add_insn(struct stall_picture *p, const struct line *l, uint32_t at)
 {
 	const struct sass_insn *insn = &l->search.g->insns[at];
 	const unsigned stall = insn->control.stall;
+	struct stall_row hold;
 
 	p->insns++;
 	p->waits[STALL_SELECTED]++;
@@ -313,11 +318,10 @@ static void add_insn(struct stall_picture *p, const struct line *l, uint32_t at)
 		p->waits[l->reason[at]]++;
 		p->cycles[l->reason[at]] += l->wait[at];
 	}
-	for (size_t i = 0; i < sizeof(hold_rows) / sizeof(*hold_rows); i++) {
-		if (strcmp(hold_rows[i].op, sass_op(insn)) || !holds(l->search.g->sm, insn))
-			continue;
-		p->waits[hold_rows[i].reason]++;
-		p->cycles[hold_rows[i].reason] += hold_rows[i].cycles;
+	hold = stall_hold(l->search.g->sm, insn);
+	if (hold.result) {
+		p->waits[hold.reason]++;
+		p->cycles[hold.reason] += hold.result;
 	}
 }
 
