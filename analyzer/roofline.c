@@ -135,10 +135,17 @@ static struct quantity quotient(const struct quantity *a, const struct quantity 
 	};
 }
 
-/* Share of a peak in percent; `per_us` is what the peak does in a us. */
+static bool is_nothing(const struct quantity *work)
+{
+	return quantity_known(work) && work->value == 0 && !(work->high > 0);
+}
+
+/* Share of a peak in percent; `per_us` is what the peak does in a us. No work is 0% of any peak, known or not. */
 static struct quantity share(const struct quantity *work, const struct quantity *time_us,
 			     double per_us, const char *why)
 {
+	if (is_nothing(work))
+		return quotient(work, time_us, 100);
 	if (quantity_known(work) && quantity_known(time_us) && !(per_us > 0))
 		return quantity_unknown(why);
 	return quotient(work, time_us, 100 / per_us);
@@ -164,6 +171,8 @@ static struct quantity intensity(const struct roofline_input *in, double flops_p
 
 static const char *side(const struct quantity *q, double balance)
 {
+	if (is_nothing(q))
+		return "memory";
 	if (!quantity_known(q) || isnan(balance))
 		return "unknown";
 	return q->value < balance ? "memory" : "compute";

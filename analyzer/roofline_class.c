@@ -51,7 +51,7 @@ static const char *amount(char out[TEXT_NUMBER + 8], double v)
 	return out;
 }
 
-/* "the fp32 peak (21.7 TFLOPS)", "608 GB/s" */
+/* "the fp32 peak (21.7 TFLOPS)", "608 GB/s"; of a share of nothing also where no peak is known. */
 static const char *roof(struct judge *j, bool of_memory)
 {
 	const struct arch_device *d = j->in->device;
@@ -59,11 +59,13 @@ static const char *roof(struct judge *j, bool of_memory)
 	char number[TEXT_NUMBER], name[ROOFLINE_NAME];
 	bool is_integer = peak == PEAK_INT8_TENSOR || peak == PEAK_INT4_TENSOR;
 	const char *text =
-		of_memory ? text_format(j->arena, "%s GB/s", text_real(number, d->dram_gbps))
-			  : text_format(j->arena, "the %s peak (%s %s)",
-					roofline_precision_name(name, peak),
-					text_real(number, d->peaks[peak]),
-					is_integer ? "TOPS" : "TFLOPS");
+		of_memory && isnan(d->dram_gbps) ? "any bandwidth"
+		: !of_memory && peak < 0         ? "any peak"
+		: of_memory ? text_format(j->arena, "%s GB/s", text_real(number, d->dram_gbps))
+			    : text_format(j->arena, "the %s peak (%s %s)",
+					  roofline_precision_name(name, peak),
+					  text_real(number, d->peaks[peak]),
+					  is_integer ? "TOPS" : "TFLOPS");
 
 	j->no_memory |= !text;
 	return text ? text : "";
@@ -122,6 +124,8 @@ static double hard_limit_pct(const struct roofline_input *in, bool of_memory)
 	arch_describe_product(&own, p);
 	if (of_memory)
 		return fmax(100, 100 * own.dram_gbps / d->dram_gbps);
+	if (in->precision.peak < 0) /* the share of nothing */
+		return 100;
 	most = own.peaks[in->precision.peak];
 	if (in->precision.peak >= PEAK_FP64_TENSOR && p->tensor_mhz > 0)
 		most *= fmax(1, (double)p->boost_mhz / p->tensor_mhz);

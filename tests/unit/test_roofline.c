@@ -602,6 +602,26 @@ static void no_peak(void **state)
 		strstr(reason(&r, FINDING_ONE_SIDE), "memory-bound; memory is not known: a slice"));
 }
 
+/* A copy computes nothing: 0% of any peak, so its class needs none. */
+static void nothing_computed(void **state)
+{
+	struct arch_device d = ga104();
+	struct roofline_input in = with_shares(&d, 50, 85);
+	struct roofline r;
+
+	(void)state;
+	in.flops = exactly(0, QUANTITY_DERIVED);
+	in.precision = (struct roofline_precision){-1, "the type of the work is not known"};
+	r = build(&in);
+	assert_string_equal(r.verdict.class, "memory");
+	assert_string_equal(r.side, "memory");
+	assert_true(r.sol_compute_pct.value == 0);
+	assert_non_null(strstr(reason(&r, FINDING_SHARES), "compute 0% of any peak"));
+	in.flops = exactly(1, QUANTITY_DERIVED);
+	r = build(&in);
+	assert_string_equal(r.verdict.class, "unknown");
+}
+
 static void no_time(void **state)
 {
 	struct arch_device d = ga104();
@@ -1018,6 +1038,7 @@ int main(void)
 		cmocka_unit_test(exact_edges),
 		cmocka_unit_test(one_side),
 		cmocka_unit_test(no_peak),
+		cmocka_unit_test(nothing_computed),
 		cmocka_unit_test(no_time),
 		cmocka_unit_test(no_work),
 		cmocka_unit_test(no_bytes_at_all),
