@@ -52,7 +52,8 @@ static struct {
 #define ATTR_SMEM_RESERVED    111
 #define FUNC_MAX_DYNAMIC_SMEM 8
 
-#define WORDS (1u << 22) /* of the input and of the output buffer */
+#define WORDS (1u << 22) /* that are filled, cleared and hashed */
+#define BIG   (1u << 25) /* of the input and of the output buffer: more than a cache holds */
 
 enum fill { FLOATS, HALVES, CHAIN };
 enum smem { NO_SMEM, AT_CLIFF, PAST_CLIFF };
@@ -91,8 +92,8 @@ static const struct demo_kernel kernels[] = {
 	{"pointer_chase_good", "pointer_chase_good",         CHAIN,  WORDS,   0,     1,   1,   128, 1, NO_SMEM,    60},
 	{"ffma_peak_bad",      "_Z9ffma_peakILi1EEvPfPKfi",  FLOATS, 1 << 20, 0,     1,   1,   128, 1, NO_SMEM,    200},
 	{"ffma_peak_good",     "_Z9ffma_peakILi8EEvPfPKfi",  FLOATS, 1 << 20, 0,     1,   1,   128, 1, NO_SMEM,    200},
-	{"memory_stream_bad",  "memory_stream_bad",          FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    100},
-	{"memory_stream_good", "memory_stream_good",         FLOATS, WORDS,   0,     1,   8,   256, 1, NO_SMEM,    100},
+	{"memory_stream_bad",  "memory_stream_bad",          FLOATS, BIG,     0,     1,   4,   256, 1, NO_SMEM,    100},
+	{"memory_stream_good", "memory_stream_good",         FLOATS, BIG,     0,     1,   8,   256, 1, NO_SMEM,    100},
 	{"gemm_bad",           "gemm_bad",                   HALVES, 1024,    64,    64,  0,   16, 16, NO_SMEM,    30},
 	{"gemm_good",          "gemm_good",                  HALVES, 1024,    8,     16,  0,   128, 1, NO_SMEM,    30},
 	{"fp64_leak_bad",      "fp64_leak_bad",              FLOATS, 1 << 20, 4096,  1,   0,   256, 1, NO_SMEM,    60},
@@ -105,12 +106,12 @@ static const struct demo_kernel kernels[] = {
 	{"launch_bound_good",  "launch_bound_good",          FLOATS, WORDS,   16384, 1,   0,   256, 1, NO_SMEM,    20},
 	{"over_sync_bad",      "over_sync_bad",              FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    60},
 	{"over_sync_good",     "over_sync_good",             FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    60},
-	{"async_copy_bad",     "async_copy_bad",             FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    60},
-	{"async_copy_good",    "async_copy_good",            FLOATS, WORDS,   0,     1,   4,   256, 1, NO_SMEM,    60},
+	{"async_copy_bad",     "async_copy_bad",             FLOATS, BIG,     0,     1,   4,   256, 1, NO_SMEM,    60},
+	{"async_copy_good",    "async_copy_good",            FLOATS, BIG,     0,     1,   4,   256, 1, NO_SMEM,    60},
 	{"few_warps_bad",      "few_warps_bad",              FLOATS, WORDS,   0,     1,   32,  32,  1, NO_SMEM,    60},
 	{"few_warps_good",     "few_warps_good",             FLOATS, WORDS,   0,     1,   32,  32,  1, NO_SMEM,    60},
 	{"small_data_bad",     "small_data_bad",             FLOATS, 1 << 19, 0,     1,   8,   256, 1, NO_SMEM,    60},
-	{"small_data_good",    "small_data_good",            FLOATS, WORDS,   0,     1,   8,   256, 1, NO_SMEM,    60},
+	{"small_data_good",    "small_data_good",            FLOATS, BIG,     0,     1,   8,   256, 1, NO_SMEM,    60},
 };
 /* clang-format on */
 #define N_KERNELS (sizeof(kernels) / sizeof(kernels[0]))
@@ -192,7 +193,9 @@ static void fill_input(struct demo *d, enum fill fill)
 	d->filled = (int)fill;
 	for (uint32_t i = 0; i < WORDS; i++)
 		d->host[i] = word(fill, i);
-	CALL(cuMemcpyHtoD_v2, d->in, d->host, WORDS * sizeof(uint32_t));
+	for (uint32_t at = 0; at < BIG; at += WORDS)
+		CALL(cuMemcpyHtoD_v2, d->in + at * sizeof(uint32_t), d->host,
+		     WORDS * sizeof(uint32_t));
 }
 
 /* The whole file, NUL-terminated; NULL when it cannot be read. */
@@ -335,8 +338,8 @@ int main(int argc, char **argv)
 		die("no memory");
 	simulated = driver_open();
 	device_open(&d, &device, simulated);
-	CALL(cuMemAlloc_v2, &d.in, WORDS * sizeof(uint32_t));
-	CALL(cuMemAlloc_v2, &d.out, WORDS * sizeof(uint32_t));
+	CALL(cuMemAlloc_v2, &d.in, BIG * sizeof(uint32_t));
+	CALL(cuMemAlloc_v2, &d.out, BIG * sizeof(uint32_t));
 	for (size_t i = 0; i < N_KERNELS; i++)
 		if (wanted(kernels[i].file, argv + optind, argc - optind))
 			launch(&d, &kernels[i]);
