@@ -3,7 +3,6 @@ Section s: the sample pairs on this device. sample-times.json in $OUT keeps the 
 geometry and arguments. Then the advice that a sample's first comment names must be given for the bad one and not
 for the good one, and the time that the cure saved must lie in the range that the advice promised.
 """
-import glob
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import statistics
 from gpulib import BUILD, HERE, KBN, OUT, ROOT, bare_env, fresh, guarded, result, run, shim_env
 
 SAMPLES = os.path.join(ROOT, "samples")
-LAUNCHES = 60
 INSIDE_PCT, WIDTH = 80, 30
 
 
@@ -28,17 +26,17 @@ def demo_rows():
     return rows
 
 
-def named_advice(sample):
-    """Ids on the lines of the first comment from "Advice:" on; [] where it names none."""
+def named_advice(sample, words="Advice:"):
+    """Ids behind these words of the first comment; [] where it has none. "No advice:" is the other one."""
     with open(os.path.join(SAMPLES, sample + ".cu")) as f:
         comment = f.read().split("*/")[0]
-    return re.findall(r"KBN-A\d{3}", comment.partition("Advice:")[2])
+    return re.findall(r"KBN-A\d{3}", comment.partition(" " + words)[2].partition("Cure:")[0])
 
 
 def measure():
     """{sample: kernel of the report}"""
     out = fresh("samples")
-    p = run([os.path.join(BUILD, "samples", "demo"), "-n", str(LAUNCHES)], shim_env(out, KBN_REPORT="none"))
+    p = run([os.path.join(BUILD, "samples", "demo")], shim_env(out, KBN_REPORT="none"))
     if p.returncode != 0:
         raise RuntimeError(p.stderr.decode(errors="replace")[-200:])
     q = run([KBN, "report", out, "--json", "--work", os.path.join(HERE, "samples.work")], bare_env())
@@ -78,20 +76,17 @@ def times(kernels):
 
 
 def advice(kernels):
-    """Named for the bad one: given there; and not for the good one."""
+    """What is named is given; what the good one names as none, and what the bad one names, is not given for the good one."""
     wrong, named = [], 0
-    for path in sorted(glob.glob(os.path.join(SAMPLES, "*_bad.cu"))):
-        bad = os.path.basename(path)[:-3]
-        good = bad[:-4] + "_good"
-        if bad not in kernels or good not in kernels:
-            continue
-        given = {s: [a["id"] for a in kernels[s]["advice"]] for s in (bad, good)}
-        for name in named_advice(bad):
-            named += 1
-            if name not in given[bad]:
-                wrong.append("%s lacks %s (has %s)" % (bad, name, " ".join(given[bad]) or "none"))
-            if name in given[good]:
-                wrong.append("%s still has %s" % (good, name))
+    for sample, k in sorted(kernels.items()):
+        given = [a["id"] for a in k["advice"]]
+        wanted = named_advice(sample)
+        barred = named_advice(sample, "No advice:")
+        if sample.endswith("_good"):
+            barred += named_advice(sample[:-5] + "_bad")
+        named += len(wanted)
+        wrong += ["%s lacks %s (has %s)" % (sample, name, " ".join(given) or "none") for name in wanted if name not in given]
+        wrong += ["%s still has %s" % (sample, name) for name in sorted(set(barred)) if name in given]
     if not named:
         result("s", "samples: advice", None, "no sample names advice")
         return
@@ -100,9 +95,9 @@ def advice(kernels):
 
 
 def saved_pct(bad, good):
-    """Percent of the bad one's time that the good one saves, by launches where the pair differs in their number."""
-    a, b = (k["time_us"]["median"] * k["launches"] for k in (bad, good))
-    return 100 * (1 - b / a)
+    """Percent of the bad one's time that the good one saves; of the time for a byte, since a launch may do another share."""
+    a, b = (k["effective_gbps"]["value"] for k in (bad, good))
+    return 100 * (1 - a / b)
 
 
 def gains(kernels):
@@ -111,7 +106,7 @@ def gains(kernels):
         good = kernels.get(bad[:-4] + "_good")
         names = named_advice(bad) if bad.endswith("_bad") else []
         promised = [a for a in k["advice"] if a["id"] in names]
-        if good is None or not promised or None in (k["time_us"]["median"], good["time_us"]["median"]):
+        if good is None or not promised or None in (k["effective_gbps"]["value"], good["effective_gbps"]["value"]):
             continue
         low, high = promised[0]["gain_pct"]
         saved = saved_pct(k, good)
