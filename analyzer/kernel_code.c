@@ -7,6 +7,7 @@
 #include "cfg.h"
 #include "chain.h"
 #include "idiom.h"
+#include "kernel_mix.h"
 #include "sass_work.h"
 #include "stall.h"
 #include "stall_path.h"
@@ -117,6 +118,7 @@ static bool read_loops(struct metric_sass *s, const struct cfg *g, const uint8_t
 	}
 	s->loops = loops;
 	s->loops_n = tiles.n;
+	kernel_mix_read(s, g, &tiles);
 	return loops || err_set(e, ERR_MEMORY, -1, "no memory for the loops of a kernel") == 0;
 }
 

@@ -82,6 +82,20 @@ struct metric_idioms {
 	uint64_t product_at;
 };
 
+/* A loop that runs nobody knows how often is taken to run so many times: only ratios may be made of that. */
+#define METRIC_ASSUMED_TRIPS 16.0
+
+/*
+ * What one warp executes on its way through some code, in instructions of the warp. fma: FP32 multiplies and
+ * adds; halves: the same in FP16; widened, narrowed: between float and double; shared, local: accesses of any kind.
+ */
+struct metric_mix {
+	double issued, fma, halves, fp64, special, products, from_halves, widened, narrowed,
+		shuffles, barriers;
+	double loads, load_bytes, copies, stores, store_bytes, atomics; /* global memory */
+	double shared, local, local_bytes;
+};
+
 /* What the instructions of a kernel say, those of functions that it calls left out. */
 struct metric_sass {
 	uint32_t instructions, undecoded;
@@ -92,6 +106,9 @@ struct metric_sass {
 	/* Types of the matrix products, enum sass_type: of A, and of the sums; 0 = none, several or not known. */
 	uint8_t product_type, product_sums;
 	bool has_products;
+	struct metric_mix whole, hot; /* the function; one turn of its hottest loop */
+	int64_t hot_loop;             /* in `loops`, -1 = none */
+	bool trips_known;             /* `whole` rests on no METRIC_ASSUMED_TRIPS */
 	bool has_halves; /* arithmetic in half precision apart from products; moves and conversions are none */
 	/*
 	 * The code outside of loops, once through, for one warp: its longest chain, most loads from global

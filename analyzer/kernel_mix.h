@@ -1,0 +1,16 @@
+/*
+ * kernel_mix.h - what one warp executes on its way through a kernel, by the unit that does it: the whole
+ * function, and one turn of its hottest loop. Input: the flow of a function and its loops. From the code alone: a
+ * loop counts as often as the code proves, METRIC_ASSUMED_TRIPS times where it does not, and says so; both sides
+ * of a branch count. Leaves rates, times and what to make of them to others.
+ */
+#ifndef KBN_KERNEL_MIX_H
+#define KBN_KERNEL_MIX_H
+
+#include "metrics.h"
+#include "tile.h"
+
+/* Fill s->whole, s->hot, s->hot_loop and s->trips_known. */
+void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct tiles *tiles);
+
+#endif
