@@ -9,6 +9,7 @@
 
 #include "finding.h"
 #include "render_cases.h"
+#include "render_md_advice.h"
 #include "text.h"
 
 #define MD_SECTIONS   20  /* kernels described one by one unless asked for more */
@@ -29,6 +30,11 @@ static void plain(const char *s, FILE *out)
 			fputc('\\', out);
 		fputc(*s, out);
 	}
+}
+
+void render_md_plain(const char *s, FILE *out)
+{
+	plain(s, out);
 }
 
 /* As code, which only a backtick can end, and a bar in a table cell. Cut at whole characters. */
@@ -617,6 +623,7 @@ static void section(const struct report_kernel *k, size_t number, FILE *out)
 	instructions(k, out);
 	stall_reasons(k, out);
 	cliff(k, out);
+	render_md_advice(k, out);
 }
 
 static int report_md(const struct report *r, const struct render_options *o, FILE *out,
@@ -641,6 +648,7 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 		accounting(&r->accounting, out);
 		workload_time(r, out);
 	}
+	render_md_first(r, out);
 	if (r->notes_n) {
 		fputs("## Notes\n\n", out);
 		for (size_t i = 0; i < r->notes_n; i++) {
@@ -656,8 +664,8 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 	if (n)
 		fprintf(out,
 			"## Kernels\n\nThe class of a kernel whose work nobody states (`kbn report --work FILE`) is unknown (%s"
-			"), and Recommended Optimizations and Not now are left out: %s. Roofline Classification is there where time and geometry alone say something.\n\n",
-			WORK_UNKNOWN, r->no_code);
+			"): Roofline Classification is there where time and geometry alone say something, and what needs a class is not recommended. analyzer/ADVICE.md explains every KBN-A.\n\n",
+			WORK_UNKNOWN);
 	for (size_t i = 0; i < n; i++)
 		section(&r->kernels[i], i + 1, out);
 	if (n < r->kernels_n)

@@ -13,6 +13,7 @@
 #define TEXT_KERNELS 20 /* rows unless asked for more */
 #define NAME_COLUMNS 22 /* least room for a name; columns of figures give way to it */
 #define COMMAND      16 /* least room for a command beside its end */
+#define FIRST_LABEL  40 /* columns of the name of the kernel to begin with */
 #define LEAST        40 /* columns of the narrowest terminal that is cared for */
 
 static void rule(int columns, FILE *out)
@@ -309,6 +310,32 @@ static void notes(const struct report *r, int columns, FILE *out)
 	}
 }
 
+/* In one line: the rest is in the other formats. */
+static void first(const struct report *r, int columns, FILE *out)
+{
+	const struct report_advice *a = r->advice;
+	char label[RENDER_LABEL], line[RENDER_LABEL + 400], high[TEXT_NUMBER];
+	int n;
+
+	if (!r->advice_n)
+		return;
+	if (!a->kernel) {
+		snprintf(line, sizeof(line), "%s (%s)", a->advice->title, a->advice->id);
+	} else {
+		n = snprintf(line, sizeof(line), "%s: %s (%s)",
+			     render_label(label, a->kernel,
+					  (size_t)(columns < 2 * FIRST_LABEL ? columns / 2
+									     : FIRST_LABEL)),
+			     a->advice->title, a->advice->id);
+		if (!isnan(a->gain_high_pct) && n > 0 && (size_t)n < sizeof(line))
+			snprintf(line + n, sizeof(line) - (size_t)n,
+				 ", %.0f to %s of this kernel's time",
+				 floor(a->advice->gain_low_pct),
+				 text_pct(high, a->advice->gain_high_pct));
+	}
+	text_wrapped("first  ", line, columns, out);
+}
+
 static int report_text(const struct report *r, const struct render_options *options, FILE *out,
 		       struct err *e)
 {
@@ -330,6 +357,7 @@ static int report_text(const struct report *r, const struct render_options *opti
 		head_recorded(r, o.columns, out);
 	if (r->kernels_n)
 		table(r, &o, out);
+	first(r, o.columns, out);
 	notes(r, o.columns, out);
 	return ferror(out) ? err_set(e, ERR_IO, -1, "cannot write the table") : 0;
 }

@@ -363,6 +363,7 @@ static void build_kernel(struct builder *b, struct report_kernel *k, const struc
 	memcpy(k->traps, m->traps, sizeof(k->traps));
 	k->traps_n = m->traps_n;
 	build_findings(b, k->traps, k->traps_n);
+	report_advise(b, k, m);
 }
 
 /* By total time, those without one last; then by id, and by device. */
@@ -547,6 +548,8 @@ int report_build(struct report *r, const struct session *s, const struct model *
 
 	build_head(&b);
 	build_kernels(&b);
+	if (!b.failed)
+		report_advice(&b);
 	report_notes(&b);
 	if (b.failed)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");

@@ -28,6 +28,10 @@ void *report_must(struct builder *b, const void *p);
 const char *report_clean(struct builder *b, const char *s);
 bool report_is_zero(const uint8_t *bytes, size_t n);
 
+/* Fill k->advice; the rest of *k is there. */
+void report_advise(struct builder *b, struct report_kernel *k, const struct model_kernel *m);
+/* Fill r->advice, of the kernels that are shown. */
+void report_advice(struct builder *b);
 /* Fill r->notes, last of all. */
 void report_notes(struct builder *b);
 

@@ -1,0 +1,213 @@
+/* advice_case.c - see advice_case.h. */
+#include "advice_case.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "count.h"
+
+/* ------------------------------------------------------------------------------------- readings */
+
+static enum advice_class class_of(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum advice_class class;
+	} words[] = {
+		{"memory", CLASS_MEMORY},     {"compute", CLASS_COMPUTE},
+		{"balanced", CLASS_BALANCED}, {"latency", CLASS_LATENCY},
+		{"launch", CLASS_LAUNCH},
+	};
+
+	for (size_t i = 0; word && i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(word, words[i].word))
+			return words[i].class;
+	return CLASS_UNKNOWN;
+}
+
+static double value_or_nan(bool is_known, const struct quantity *q)
+{
+	return is_known && quantity_known(q) ? q->value : NAN;
+}
+
+/* The loop that the ratio is of, else the one in which most is issued. */
+static void find_loops(struct advice_case *c)
+{
+	const struct metric_sass *s = c->sass;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->loops_n; i++)
+		if (s->loops[i].is_main)
+			c->tile = &s->loops[i];
+	if (s->hot_loop >= 0 && (size_t)s->hot_loop < s->loops_n)
+		c->hot = &s->loops[s->hot_loop];
+	if (!c->tile)
+		c->tile = c->hot;
+}
+
+static void find_grid(struct advice_case *c)
+{
+	const struct session_shape *s = c->k->shape;
+	const struct occupancy *o = c->occupancy;
+
+	c->blocks = c->warps = c->sm_warps = c->resident = NAN;
+	if (s->overflow || !o || o->warps_per_block <= 0)
+		return;
+	c->blocks = (double)count_volume(s->grid);
+	c->warps = c->blocks * o->warps_per_block;
+	c->sm_warps = fmax(c->blocks / c->sm_count, 1) * o->warps_per_block;
+	if (o->grid_warps_per_sm > 0)
+		c->resident = o->grid_warps_per_sm;
+	else if (o->warps_per_sm > 0)
+		c->resident = o->warps_per_sm;
+}
+
+void advice_case_init(struct advice_case *c, const struct model_kernel *k,
+		      const struct arch_device *hw, double share_pct, const struct advice_run *run,
+		      struct arena *arena)
+{
+	const struct roofline *r = &k->roofline;
+	const uint32_t green = k->shape->green_sm_count;
+
+	*c = (struct advice_case){.k = k, .hw = hw, .run = run, .arena = arena};
+	c->share_pct = share_pct;
+	c->class = class_of(k->verdict.class);
+	c->occupancy = k->occupancy_known ? &k->occupancy : NULL;
+	c->cliff = k->cliff_known ? &k->cliff : NULL;
+	c->sass = k->code.sass && !k->code.sass->undecoded ? k->code.sass : NULL;
+	c->us = !run->no_times && k->times.median > 0 ? k->times.median : NAN;
+	c->sm_count = green ? (double)green : hw->sm_count > 0 ? hw->sm_count : NAN;
+	c->clock_mhz = hw->clock_mhz > 0 ? hw->clock_mhz : NAN;
+	c->attained_pct = value_or_nan(k->work_known, &r->attained_pct);
+	c->compute_pct = value_or_nan(k->work_known, &r->sol_compute_pct);
+	c->memory_pct = value_or_nan(k->work_known, &r->sol_memory_pct);
+	find_loops(c);
+	find_grid(c);
+}
+
+bool advice_is_saturated(const struct advice_case *c)
+{
+	return c->class == CLASS_MEMORY || c->class == CLASS_COMPUTE || c->class == CLASS_BALANCED;
+}
+
+const char *advice_saturation(const struct advice_case *c)
+{
+	const bool is_memory = c->class == CLASS_MEMORY ||
+			       (c->class == CLASS_BALANCED && c->memory_pct >= c->compute_pct);
+	const double pct = is_memory ? c->memory_pct : c->compute_pct;
+	char text[TEXT_NUMBER];
+	const char *s;
+
+	if (!advice_is_saturated(c))
+		return "";
+	if (isnan(pct))
+		return is_memory ? "memory is the limit" : "compute is the limit";
+	s = text_format(c->arena, "%s is at %s of its peak", is_memory ? "memory" : "compute",
+			text_pct(text, pct));
+	return s ? s : "";
+}
+
+double advice_unit_us(const struct advice_case *c, double per_warp)
+{
+	return c->sm_warps * per_warp / c->clock_mhz;
+}
+
+bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_bytes,
+		      struct occupancy *out)
+{
+	const struct session_shape *s = c->k->shape;
+	const struct occupancy_input in = {
+		.registers = registers,
+		.uses_syscalls = c->k->code.uses_syscalls == 1,
+		.block_threads = count_int(count_volume(s->block)),
+		.static_smem_bytes = smem_bytes,
+		.barriers = c->k->code.barriers,
+		.carveout = s->kernel ? s->kernel->carveout : -1,
+		.grid_blocks = count_volume(s->grid),
+		.sm_count = isnan(c->sm_count) ? -1 : (int)c->sm_count,
+	};
+
+	if (!c->occupancy || !c->hw->arch_known || registers < 0 || smem_bytes < 0)
+		return false;
+	occupancy_compute(out, &c->hw->arch, &in);
+	return out->blocks_per_sm >= 0;
+}
+
+/* ------------------------------------------------------------------------------------- items */
+
+const char *advice_text(struct advice_draft *d, const char *format, ...)
+{
+	char text[600];
+	const char *copy;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	copy = arena_string(d->c->arena, text, sizeof(text));
+	d->no_memory |= !copy;
+	return copy ? copy : "";
+}
+
+void advice_add_evidence(struct advice_draft *d, const char *text)
+{
+	if (d->item.evidence_n < METRIC_EVIDENCE)
+		d->item.evidence[d->item.evidence_n++] = text;
+}
+
+void advice_add_conflict(struct advice_draft *d, const char *text)
+{
+	if (d->item.conflicts_n < METRIC_CONFLICTS)
+		d->item.conflicts[d->item.conflicts_n++] = text;
+}
+
+void advice_gain(struct advice_draft *d, double low, double high)
+{
+	d->item.gain_low_pct = low;
+	d->item.gain_high_pct = high;
+}
+
+void advice_gain_ratio(struct advice_draft *d, double worst, double best)
+{
+	const double us = d->c->us;
+	double least = 1, most = 1;
+
+	if (!isnan(us)) {
+		least = fmax(us - ADVICE_FIXED_MOST_US, 0) / us;
+		most = fmax(us - ADVICE_FIXED_LEAST_US, 0) / us;
+	}
+	advice_gain(d, 100 * (1 - worst) * least, 100 * (1 - best) * most);
+}
+
+/* Clocks fall under load, so the work of a unit takes up to a tenth longer than at the clock that is known. */
+#define CLOCK_SLACK 1.1
+/* A unit busy for that share of the time sets it; below the other nobody can tell. */
+#define UNIT_SETS   0.6
+#define UNIT_HIDDEN 0.2
+/* Of what a unit does less at least that much is saved where it sets the time. */
+#define UNIT_SURE   0.75
+
+bool advice_gain_unit(struct advice_draft *d, double before, double after)
+{
+	const double us = d->c->us, busy = before / us;
+	double high, sure;
+
+	if (!(before > after) || isnan(busy))
+		return false;
+	high = CLOCK_SLACK * (fmin(before, us) - after * fmin(1, 1 / busy)) / us;
+	sure = UNIT_SURE * fmin(1, fmax(0, (busy - UNIT_HIDDEN) / (UNIT_SETS - UNIT_HIDDEN)));
+	advice_gain(d, 100 * sure * high / CLOCK_SLACK, 100 * high);
+	return true;
+}
+
+void advice_try(struct advice_draft *d, const char *change, const char *expect,
+		const char *otherwise)
+{
+	d->item.change = change;
+	d->item.expect = expect;
+	d->item.otherwise = otherwise;
+}

@@ -1,0 +1,115 @@
+/*
+ * advice_case.h - private to advice.c and rule_*.c: one kernel as the rules see it, and the item that a rule
+ * makes. A rule asks for readings, and says nothing where one that it needs is not known.
+ */
+#ifndef KBN_ADVICE_CASE_H
+#define KBN_ADVICE_CASE_H
+
+#include <stdbool.h>
+
+#include "advice.h"
+#include "model.h"
+#include "text.h"
+
+enum advice_class {
+	CLASS_UNKNOWN,
+	CLASS_MEMORY,
+	CLASS_COMPUTE,
+	CLASS_BALANCED,
+	CLASS_LATENCY,
+	CLASS_LAUNCH
+};
+
+struct advice_case {
+	const struct model_kernel *k;
+	const struct arch_device *hw;
+	const struct advice_run *run;
+	struct arena *arena;
+	double share_pct;
+
+	enum advice_class class;
+	const struct occupancy *occupancy; /* NULL = not known */
+	const struct smem_cliff *cliff;    /* NULL = not known */
+	const struct metric_sass *sass;    /* NULL = not known, or a part is not decoded */
+	const struct metric_loop *tile;    /* the K-tile; else the hottest loop; NULL = none */
+	const struct metric_loop *hot;     /* the hottest loop, NULL = none */
+	double us;                         /* the median, NaN = not known */
+	double blocks, warps;              /* of the grid, NaN = not known */
+	double sm_warps;                   /* that the busiest SM runs in all, NaN = not known */
+	double resident;                   /* warps on an SM at a time, NaN = not known */
+	double sm_count, clock_mhz;        /* NaN = not known */
+	double attained_pct, compute_pct, memory_pct; /* NaN = not known */
+};
+
+void advice_case_init(struct advice_case *c, const struct model_kernel *k,
+		      const struct arch_device *hw, double share_pct, const struct advice_run *run,
+		      struct arena *arena);
+
+/* Whether a unit is known to be near its limit. */
+bool advice_is_saturated(const struct advice_case *c);
+/* "memory at 83.2% of its peak": why it is; "" when it is not. */
+const char *advice_saturation(const struct advice_case *c);
+
+/*
+ * us that an SM needs for `per_warp` cycles of one of its units from each warp that it runs in all; NaN when
+ * grid, SMs or clock are not known.
+ */
+double advice_unit_us(const struct advice_case *c, double per_warp);
+
+/* Occupancy with other registers, or shared memory; false when it is not known. */
+bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_bytes,
+		      struct occupancy *out);
+
+/*
+ * The part of a kernel's time that no change inside it removes: from an empty kernel (0.61 us, measured on an
+ * H200) to one that loads, computes and stores once at the latency of DRAM.
+ */
+#define ADVICE_FIXED_LEAST_US 0.6
+#define ADVICE_FIXED_MOST_US  2.0
+
+/* ------------------------------------------------------------------------------------- items */
+
+enum advice_outcome {
+	ADVICE_SILENT,    /* nothing points to it, or a reading is missing */
+	ADVICE_GIVEN,     /* the item is filled */
+	ADVICE_RULED_OUT, /* it seems to apply, and a reading speaks against it */
+};
+
+struct advice_draft {
+	const struct advice_case *c;
+	struct metric_advice item;
+	const char *why_not;
+	bool roof_moves; /* the change lifts the roof that attained_pct is of */
+	bool no_memory;
+};
+
+typedef enum advice_outcome (*advice_rule_fn)(const struct advice_case *c, struct advice_draft *d);
+
+/* printf into the arena; "" when memory has run out, which is noted. */
+const char *advice_text(struct advice_draft *d, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* A reading that speaks for the item. At least two make one. */
+#define advice_evidence(d, ...) advice_add_evidence(d, advice_text(d, __VA_ARGS__))
+/* What the change costs elsewhere, worked out. */
+#define advice_conflict(d, ...) advice_add_conflict(d, advice_text(d, __VA_ARGS__))
+void advice_add_evidence(struct advice_draft *d, const char *text);
+void advice_add_conflict(struct advice_draft *d, const char *text);
+/* Percent of the kernel's time; bounded afterwards. */
+void advice_gain(struct advice_draft *d, double low, double high);
+/*
+ * The same where a unit goes from `before` to `after` us of work: at most what it does less, at least the part of
+ * that which is not hidden under what the kernel spends elsewhere. Only with a known time; false without.
+ */
+bool advice_gain_unit(struct advice_draft *d, double before, double after);
+/* The same for a change that leaves `ratio` of the time but for the fixed part, from worst to best case. */
+void advice_gain_ratio(struct advice_draft *d, double worst, double best);
+void advice_try(struct advice_draft *d, const char *change, const char *expect,
+		const char *otherwise);
+#define advice_against(d, ...) ((d)->why_not = advice_text(d, __VA_ARGS__), ADVICE_RULED_OUT)
+
+#define RULE(name, id, title, function, roof, source) \
+	enum advice_outcome function(const struct advice_case *c, struct advice_draft *d);
+#include "tables/rules.def"
+#undef RULE
+
+#endif

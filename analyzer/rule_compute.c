@@ -1,0 +1,367 @@
+/*
+ * rule_compute.c - what arithmetic, matrix products, barriers and branches say. See advice_case.h; the formulas are
+ * explained in analyzer/ADVICE.md.
+ */
+#include "advice_case.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LANES         32.0
+/* A unit at so much of its peak has nothing to gain at this level. */
+#define NEAR_PEAK_PCT 80.0
+
+static bool is_compute(const struct advice_case *c)
+{
+	return c->class == CLASS_COMPUTE ||
+	       (c->class == CLASS_BALANCED && c->compute_pct > c->memory_pct);
+}
+
+static const struct metric_op *op_of(const struct advice_case *c, const char *name)
+{
+	for (size_t i = 0; c->sass && i < c->sass->ops_n; i++)
+		if (!strcmp(c->sass->ops[i].op, name))
+			return &c->sass->ops[i];
+	return NULL;
+}
+
+static void say_compute(const struct advice_case *c, struct advice_draft *d)
+{
+	char pct[TEXT_NUMBER];
+
+	if (isnan(c->compute_pct))
+		advice_evidence(d, "the kernel is compute-bound");
+	else
+		advice_evidence(d, "compute at %s of its peak", text_pct(pct, c->compute_pct));
+}
+
+/* ------------------------------------------------------------------------------------- double precision */
+
+/* Conversions between float and double per SM and cycle: 16 where FP64 is fast, else as many as FP64 (CUDA Programming Guide). */
+static double wide_conversions(const struct arch *a)
+{
+	return a->fp64 > 2 ? 16 : a->fp64;
+}
+
+enum advice_outcome rule_fp64(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_idioms *x = c->sass ? &c->sass->idioms : NULL;
+	const struct arch *a = &c->hw->arch;
+	const struct metric_mix *m;
+	double doubles, converts, floats, before, issue;
+	char busy[TEXT_NUMBER];
+
+	if (!x || !x->doubles || a->fp64 <= 0 || a->fp32 <= 0 || a->partitions <= 0)
+		return ADVICE_SILENT;
+	m = c->hot && c->sass->hot.fp64 > 0 ? &c->sass->hot : &c->sass->whole;
+	if (c->sass->trips_known)
+		m = &c->sass->whole;
+	doubles = LANES * m->fp64 / a->fp64;
+	converts = LANES * (m->widened + m->narrowed) / wide_conversions(a);
+	before = fmax(doubles, converts);
+	floats = LANES * m->fp64 / a->fp32;
+	advice_evidence(
+		d, "%u double operations at 0x%llx on floats: %u conversions to double and %u back",
+		x->doubles, (unsigned long long)x->doubles_at, x->widened, x->narrowed);
+	advice_evidence(
+		d, "sm_%d does %d FP64 and %.0f such conversions per SM and cycle, and %d in FP32",
+		a->sm, a->fp64, wide_conversions(a), a->fp32);
+	if (c->sass->trips_known && !isnan(c->us) && !isnan(advice_unit_us(c, before)))
+		advice_evidence(d, "they take %s of the time",
+				text_pct(busy, fmin(100, 100 * advice_unit_us(c, before) / c->us)));
+	if (!c->sass->trips_known ||
+	    !advice_gain_unit(d, advice_unit_us(c, before), advice_unit_us(c, floats))) {
+		issue = fmax(before, m->issued / a->partitions);
+		advice_gain_ratio(d, 1 - 0.6 * (before - floats) / issue,
+				  1 - fmin(before, issue) / issue + floats / issue);
+	}
+	advice_conflict(d,
+			"float keeps 24 bits where double keeps 53: the result must tolerate that");
+	advice_try(
+		d,
+		"write constants as 1.0f, call sinf and the like, and keep intermediate values float",
+		"no DADD, DMUL, DFMA, F2F in the mix, less time",
+		"the conversions come from a library call or from a variable that is meant to be double");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- chains */
+
+enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_loop *l = c->hot;
+	const double partitions = c->hw->arch.partitions;
+	double warps, issue, ratio;
+	char chain[TEXT_NUMBER], turn[TEXT_NUMBER];
+
+	if (!l || !(l->recurrence_cycles > 0) || !(l->issue_cycles > 0) ||
+	    l->recurrence_loads > 0 || isnan(c->resident) || !(partitions > 0))
+		return ADVICE_SILENT;
+	/* What waits for memory in every turn is not held up by the chain of its arithmetic. */
+	if (c->sass->hot.loads + c->sass->hot.copies + c->sass->hot.local > 0)
+		return ADVICE_SILENT;
+	warps = fmax(1, c->resident / partitions);
+	issue = warps * l->issue_cycles;
+	if (issue >= l->recurrence_cycles)
+		return ADVICE_SILENT;
+	if (c->class == CLASS_COMPUTE || c->class == CLASS_MEMORY || c->class == CLASS_BALANCED)
+		return advice_against(d, "the chain of a turn takes %s cycles, but %s",
+				      text_real(chain, l->recurrence_cycles), advice_saturation(c));
+	ratio = issue / l->recurrence_cycles;
+	advice_evidence(d, "the longest chain through a turn of the loop at 0x%llx takes %s cycles",
+			(unsigned long long)l->start, text_real(chain, l->recurrence_cycles));
+	advice_evidence(d, "to issue a turn takes %s cycles, of %.1f warps on each scheduler %s",
+			text_real(turn, l->issue_cycles), warps, text_real(chain, issue));
+	advice_gain_ratio(d, fmin(1, 1.2 * ratio), ratio);
+	advice_conflict(d, "several accumulators take registers and round in another order");
+	advice_try(d,
+		   advice_text(d, "%.0f independent accumulators, added at the end; or more warps",
+			       fmin(8, fmax(2, ceil(1 / ratio)))),
+		   "time falls until issuing takes as long as the chain",
+		   "the compiler joined them again, or a unit is busy: see the mix");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- tensor cores */
+
+/* Of the tensor peak, what a first version reaches and what a good one does. */
+#define TENSOR_FIRST       0.05
+#define TENSOR_GOOD        0.5
+/* Fewer multiply-adds than that: no tile of a matrix instruction to fill. */
+#define TENSOR_LEAST_FLOPS 1e8
+
+static int tensor_peak(const struct advice_case *c, const char **type)
+{
+	const bool has_halves = c->sass && (c->sass->whole.from_halves > 0 || c->sass->has_halves);
+
+	*type = has_halves ? "FP16 or BF16 with FP32 sums" : "TF32, which keeps 11 bits of a float";
+	return has_halves ? PEAK_FP16_TENSOR_FP32ACC : PEAK_TF32_TENSOR;
+}
+
+/* FLOP/s in units of 1e12 that the kernel does now, at most; from its work, else from its mix at full issue. */
+static double flops_now(const struct advice_case *c)
+{
+	const struct metric_mix *m = c->hot ? &c->sass->hot : &c->sass->whole;
+	const double share = fmin(1, (m->fma + 2 * m->halves) / m->issued);
+
+	if (c->k->work_known && quantity_known(&c->k->roofline.effective_gflops))
+		return c->k->roofline.effective_gflops.value / 1e3;
+	return share * c->hw->peaks[PEAK_FP32];
+}
+
+enum advice_outcome rule_tensor_cores(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_idioms *x = c->sass ? &c->sass->idioms : NULL;
+	const struct roofline *r = &c->k->roofline;
+	double now, peak, memory = 0;
+	const char *type;
+	char number[TEXT_NUMBER];
+	bool is_known_small;
+
+	if (!x || !x->sums || c->sass->has_products)
+		return ADVICE_SILENT;
+	peak = c->hw->peaks[tensor_peak(c, &type)];
+	now = flops_now(c);
+	if (!(peak > 0) || !(now > 0))
+		return ADVICE_SILENT;
+	is_known_small = c->k->work.flops > 0 && (double)c->k->work.flops < TENSOR_LEAST_FLOPS;
+	if (is_known_small || (c->us > 0 && c->us < 2 * ADVICE_FIXED_MOST_US))
+		return advice_against(
+			d, "a product of this size is over before matrix instructions pay");
+	if (c->class == CLASS_MEMORY || c->class == CLASS_LATENCY)
+		return advice_against(
+			d, "a matrix product in plain multiply-adds, but %s",
+			c->class == CLASS_MEMORY
+				? advice_saturation(c)
+				: "latency-bound: neither multiply-adds nor tensor cores set its time yet");
+	advice_evidence(
+		d,
+		"a matrix product in plain multiply-adds at 0x%llx: %u %s under way in a thread, %u %s in a turn",
+		(unsigned long long)x->product_at, x->sums, text_plural(x->sums, "sum", "sums"),
+		x->multiplies, text_plural(x->multiplies, "multiply-add", "multiply-adds"));
+	advice_evidence(d, "no matrix instruction; at most %s TFLOPS now, the tensor cores have %s",
+			text_real(number, now), advice_text(d, "%.4g", peak));
+	/* The bytes stay: what memory needs is a bound of its own. */
+	if (c->k->work_known && quantity_known(&r->sol_memory_pct))
+		memory = r->sol_memory_pct.value / 100;
+	advice_gain_ratio(d, fmin(1, fmax(memory, now / (TENSOR_FIRST * peak))),
+			  fmin(1, fmax(memory, now / (TENSOR_GOOD * peak))));
+	advice_conflict(d, "%s: the result must tolerate it; fragments take registers", type);
+	advice_try(
+		d,
+		"mma.sync or wgmma (WMMA, CUTLASS, or a call of cuBLAS), operands staged in shared memory",
+		"HMMA or HGMMA in the inner loop, and a fraction of the time",
+		"the loop now waits for its operands: stage them in shared memory");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_reuse(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_op *hmma = op_of(c, "HMMA");
+	char pct[TEXT_NUMBER], ratio[TEXT_NUMBER];
+	struct occupancy o;
+
+	if (!c->sass || !c->sass->has_products || !c->tile || !c->tile->compute_op ||
+	    !strstr(c->tile->compute_op, "MMA") || !strcmp(c->tile->compute_op, "IMMA"))
+		return ADVICE_SILENT;
+	if (!is_compute(c))
+		return ADVICE_SILENT;
+	if (c->compute_pct >= NEAR_PEAK_PCT)
+		return advice_against(
+			d,
+			"the tensor cores are at %s of their peak: nothing is left at this level",
+			text_pct(pct, c->compute_pct));
+	say_compute(c, d);
+	if (hmma)
+		advice_evidence(
+			d, "%s: %u instructions, median stall %d, which is what the hardware needs",
+			hmma->op, hmma->n, hmma->stall_median);
+	advice_evidence(d, "%llu %s in a turn of the loop at 0x%llx, compute/load ratio %s",
+			(unsigned long long)c->tile->compute_ops, c->tile->compute_op,
+			(unsigned long long)c->tile->start, text_ratio(ratio, c->tile->ratio));
+	/* A part of what is missing to the peak. */
+	advice_gain(d, 0.2 * (100 - c->compute_pct), 0.7 * (100 - c->compute_pct));
+	if (c->cliff && advice_occupancy(c, c->k->resources.registers + 32,
+					 2 * c->cliff->smem_per_block_bytes, &o))
+		advice_conflict(
+			d, "a tile twice as large, 32 registers more: %d warps per SM (%d now)",
+			o.warps_per_sm, c->occupancy->warps_per_sm);
+	advice_try(
+		d,
+		"a larger tile in M or N, or a longer K loop per block, so that each loaded value is used more often",
+		"the ratio rises, and compute comes nearer to its peak",
+		"registers or shared memory now limit the warps: see the conflict");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- stall codes */
+
+static enum advice_outcome stalls(const struct advice_case *c, struct advice_draft *d,
+				  const struct metric_op *op, double gain)
+{
+	char n[TEXT_NUMBER];
+
+	if (c->class == CLASS_LATENCY || c->class == CLASS_MEMORY)
+		return advice_against(d,
+				      "%lld of %u stalls of %s could be lower, but the kernel %s",
+				      (long long)op->reducible, op->n, op->op,
+				      c->class == CLASS_MEMORY
+					      ? "waits for memory"
+					      : "waits for other things (latency-bound)");
+	if (!is_compute(c) || c->compute_pct >= NEAR_PEAK_PCT)
+		return ADVICE_SILENT;
+	say_compute(c, d);
+	advice_evidence(d, "%lld of %s stalls of %s are higher than anything needs, median %d",
+			(long long)op->reducible, text_count(n, op->n), op->op, op->stall_median);
+	advice_gain(d, 0, fmin(gain, 100 - c->compute_pct));
+	advice_conflict(
+		d,
+		"patched machine code is for this cubin alone: it must be made again after every build");
+	advice_try(d,
+		   advice_text(d, "lower the stall counts of those %s in the cubin's control codes",
+			       op->op),
+		   "bit-identical results, slightly less time",
+		   "other warps filled the gaps already");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_ffma_stalls(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_op *op = op_of(c, "FFMA");
+	const double part = c->sass && c->sass->whole.issued > 0
+				    ? c->sass->whole.fma / c->sass->whole.issued
+				    : 0;
+
+	if (!op || op->reducible <= 0 || part < 0.25)
+		return ADVICE_SILENT;
+	/* Three cycles of four, in the part of the code that they are. */
+	return stalls(c, d, op, 75 * part * (double)op->reducible / op->n);
+}
+
+enum advice_outcome rule_imma_stalls(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_op *op = op_of(c, "IMMA");
+
+	if (!op || op->reducible <= 0)
+		return ADVICE_SILENT;
+	/* Published for sm_86: 15 to 20% more throughput, of all at once. */
+	return stalls(c, d, op, 17 * (double)op->reducible / op->n);
+}
+
+/* ------------------------------------------------------------------------------------- barriers, branches */
+
+/* Fewer instructions between two barriers than that: the warps of a block spend their time meeting. */
+#define BARRIER_CODE         64.0
+/* A barrier alone: from when the last warp is there until all go on. */
+#define BARRIER_CYCLES_LEAST 20.0
+#define BARRIER_CYCLES_MOST  40.0
+
+enum advice_outcome rule_barriers(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_mix *m = c->sass && c->hot ? &c->sass->hot : NULL;
+	double turn, less;
+
+	if (!m || m->barriers < 2 || m->issued >= BARRIER_CODE * m->barriers || !c->occupancy ||
+	    c->occupancy->warps_per_block < 2 || m->products > 0)
+		return ADVICE_SILENT;
+	if (advice_is_saturated(c))
+		return advice_against(d, "%.0f barriers in a turn of %.0f instructions, but %s",
+				      m->barriers, m->issued, advice_saturation(c));
+	advice_evidence(d, "%.0f barriers in a turn of the loop at 0x%llx", m->barriers,
+			(unsigned long long)c->hot->start);
+	advice_evidence(d, "%.0f instructions in that turn: one barrier for every %.0f", m->issued,
+			m->issued / m->barriers);
+	/* All but one of them fall away, of a turn that takes a load from L2 or DRAM where it has one. */
+	less = m->barriers - 1;
+	turn = m->barriers * BARRIER_CYCLES_MOST + m->issued + (m->loads + m->copies > 0 ? 600 : 0);
+	advice_gain_ratio(d, 1 - less * BARRIER_CYCLES_LEAST / turn / 2,
+			  1 - fmin(0.5, 2 * less * BARRIER_CYCLES_MOST / turn));
+	advice_conflict(d, "two buffers in turn take twice the shared memory");
+	if (c->cliff && c->cliff->smem_per_block_bytes > 0)
+		advice_conflict(d, "twice %lld bytes: %d blocks per SM (%d now)",
+				(long long)c->cliff->smem_per_block_bytes,
+				c->cliff->double_buffer_blocks_per_sm, c->cliff->blocks_per_sm);
+	advice_try(
+		d,
+		"two buffers in turn need one barrier per turn; what a warp shares with itself needs __syncwarp; do more per turn",
+		"fewer BAR in the loop, less time",
+		"the warps waited for something else, and met at the barrier");
+	return ADVICE_GIVEN;
+}
+
+#define DIVERGENCE_LEAST_PCT 10.0
+
+enum advice_outcome rule_divergence(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_access *a = c->k->access;
+	const struct metric_site *branch = NULL;
+	char pct[TEXT_NUMBER];
+
+	if (!a || !quantity_known(&a->divergence_pct) ||
+	    a->divergence_pct.value < DIVERGENCE_LEAST_PCT)
+		return ADVICE_SILENT;
+	for (size_t i = 0; i < a->sites_n && !branch; i++)
+		if (!strcmp(a->sites[i].kind, "branch"))
+			branch = &a->sites[i];
+	text_pct(pct, a->divergence_pct.value);
+	if (c->class == CLASS_MEMORY)
+		return advice_against(d, "lanes idle in %s of the issue slots, but %s", pct,
+				      advice_saturation(c));
+	advice_evidence(d, "lanes idle in %s of the issue slots", pct);
+	if (branch)
+		advice_evidence(d, "%s at 0x%llx%s%s%s parts the lanes of a warp%s%s", branch->op,
+				(unsigned long long)branch->offset, branch->line ? " (" : "",
+				branch->line ? branch->line : "", branch->line ? ")" : "",
+				branch->pattern ? ": " : "",
+				branch->pattern ? branch->pattern : "");
+	/* Of what both paths issue, that of the idle lanes; other waits may hide a part. */
+	advice_gain_ratio(d, 1 - 0.6 * a->divergence_pct.value / 100,
+			  1 - a->divergence_pct.value / 100);
+	advice_conflict(d, "sorting work by path costs a pass, and may spread what lanes access");
+	advice_try(
+		d,
+		"decide by warp in place of by lane (threadIdx.x / 32), sort the work by path, or compute both and select where short",
+		"fewer instructions executed per result, less time",
+		"the paths were short, or the compiler predicated them already");
+	return ADVICE_GIVEN;
+}

@@ -1,0 +1,435 @@
+/*
+ * rule_launch.c - what grid, block, resources, build and the launch itself say. See advice_case.h; the formulas are
+ * explained in analyzer/ADVICE.md.
+ */
+#include "advice_case.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "count.h"
+
+/* A tail that wastes less is not worth another grid. */
+#define TAIL_WASTE_LEAST_PCT 3.0
+/* A unit at so much of its peak leaves no room for what is tempting by geometry alone. */
+#define NEAR_PEAK_PCT        80.0
+
+static const char *plural(double n, const char *one, const char *many)
+{
+	return text_plural(n == 1 ? 1 : 2, one, many);
+}
+
+/* ------------------------------------------------------------------------------------- grid */
+
+/* Fewer blocks than SMs: some never work. */
+static void few_blocks(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct occupancy *o = c->occupancy;
+	char waves[TEXT_NUMBER], pct[TEXT_NUMBER];
+
+	advice_evidence(d, "%.0f %s for %.0f SMs: %.0f never work", c->blocks,
+			plural(c->blocks, "block", "blocks"), c->sm_count, c->sm_count - c->blocks);
+	advice_evidence(d, "%s waves: %s of the room for warps is used",
+			text_ratio(waves, o->waves), text_pct(pct, 100 * o->waves));
+	/*
+	 * At least the idle SMs share the work. At most all the room for warps does where most SMs idle, as then
+	 * latency sets the time; else as many warps as hide it.
+	 */
+	advice_gain_ratio(d, c->blocks / c->sm_count,
+			  c->blocks < c->sm_count / 2
+				  ? o->waves
+				  : c->blocks / c->sm_count *
+					    fmin(1, c->resident / o->enough_warps_at));
+}
+
+/* Every SM works, on fewer warps than hide latency. */
+static void few_warps(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct occupancy *o = c->occupancy;
+	const double ratio = c->resident / o->enough_warps_at;
+	char waves[TEXT_NUMBER];
+
+	advice_evidence(d, "the grid puts %.0f %s on an SM; from %d on latency counts as hidden%s",
+			c->resident, plural(c->resident, "warp", "warps"), o->enough_warps_at,
+			o->enough_is_published ? "" : " (a rule of thumb)");
+	advice_evidence(d, "%s waves: there is room for %d warps per SM",
+			text_ratio(waves, o->waves), o->warps_per_sm);
+	/* Latency-bound throughput grows with the warps; half of that where it is bound a little. */
+	advice_gain_ratio(d, (1 + ratio) / 2, ratio);
+}
+
+/* Whether issuing the code of the resident warps takes as long as its longest chain: then more warps bring nothing. */
+static bool issues_enough(const struct advice_case *c)
+{
+	const struct metric_loop *l = c->hot;
+	const double schedulers = c->hw->arch.partitions;
+
+	return l && schedulers > 0 && l->recurrence_loads == 0 &&
+	       fmax(1, c->resident / schedulers) * l->issue_cycles >= l->recurrence_cycles &&
+	       c->sass->hot.loads + c->sass->hot.shared + c->sass->hot.copies == 0;
+}
+
+enum advice_outcome rule_parallelism(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct occupancy *o = c->occupancy;
+	char waves[TEXT_NUMBER];
+
+	if (!o || !(o->waves < 1) || isnan(c->blocks) || isnan(c->sm_count) || isnan(c->resident))
+		return ADVICE_SILENT;
+	if (advice_is_saturated(c))
+		return advice_against(d, "%s waves, but %s: the blocks that there are suffice",
+				      text_ratio(waves, o->waves), advice_saturation(c));
+	if (c->blocks < c->sm_count)
+		few_blocks(c, d);
+	else if (c->resident >= o->enough_warps_at)
+		return ADVICE_SILENT;
+	else if (issues_enough(c))
+		return advice_against(
+			d,
+			"the grid puts only %.0f %s on an SM, but in the hottest loop a turn takes %.0f cycles to issue, and its longest chain %.0f: the pipes are busy",
+			c->resident, plural(c->resident, "warp", "warps"), c->hot->issue_cycles,
+			c->hot->recurrence_cycles);
+	else
+		few_warps(c, d);
+	advice_conflict(d,
+			"smaller tiles load more for the same work; splitting a sum needs a second "
+			"pass or atomics, and changes the order of rounding");
+	advice_try(
+		d,
+		advice_text(
+			d,
+			"at least %.0f blocks of this size (%.0f SMs x %d per SM), or split each block's work",
+			c->sm_count * o->blocks_per_sm, c->sm_count, o->blocks_per_sm),
+		"time falls in proportion to the waves, up to one",
+		"the work is too small for this GPU: run independent kernels beside it, or enlarge the batch");
+	return ADVICE_GIVEN;
+}
+
+/*
+ * How long the last wave takes, of a full one. A block alone on an SM has all of it: it is done in the time of one
+ * block of the full wave's share, but no faster than so few warps let it be.
+ */
+static void last_wave(const struct occupancy *o, double *least, double *most)
+{
+	const double alone = 1.0 / o->blocks_per_sm;
+
+	*least = fmax(alone, o->last_wave_pct / 100);
+	*most = fmin(1,
+		     fmax(*least, 2 * fmax(alone, (double)o->enough_warps_at / o->warps_per_sm)));
+}
+
+enum advice_outcome rule_tail(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct occupancy *o = c->occupancy;
+	char waves[TEXT_NUMBER], full[TEXT_NUMBER], waste[TEXT_NUMBER];
+	double whole, least, most;
+
+	if (!o || !(o->waves > 1) || !(o->last_wave_pct < 100) || o->blocks_per_sm <= 0 ||
+	    !(o->tail_waste_pct >= TAIL_WASTE_LEAST_PCT))
+		return ADVICE_SILENT;
+	text_ratio(waves, o->waves);
+	text_pct(waste, o->tail_waste_pct);
+	if (advice_is_saturated(c))
+		return advice_against(d, "%s waves would waste %s of the SM time, but %s", waves,
+				      waste, advice_saturation(c));
+	last_wave(o, &least, &most);
+	whole = floor(o->waves);
+	advice_evidence(d, "%s waves: the last is %s full", waves,
+			text_pct(full, o->last_wave_pct));
+	advice_evidence(d, "%s of the SM time idles when all blocks take equally long", waste);
+	advice_gain_ratio(d, fmin(1, o->waves / (whole + least)), o->waves / (whole + most));
+	advice_try(
+		d,
+		advice_text(
+			d,
+			"a grid of a multiple of %.0f blocks (%.0f SMs x %d per SM), smaller blocks, or a "
+			"persistent kernel of one wave that takes its work from a counter",
+			c->sm_count * o->blocks_per_sm, c->sm_count, o->blocks_per_sm),
+		"the same work in less time, with a last wave that is full",
+		"blocks take unequal time, or one left alone on an SM is done at once: balance the work between blocks");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- room on an SM */
+
+static int64_t smem_of(const struct advice_case *c)
+{
+	const int known = c->k->resources.static_smem_bytes;
+
+	return known < 0 ? -1 : (int64_t)known + c->k->shape->dyn_smem_bytes;
+}
+
+/* The most registers per thread with which an SM holds at least `warps`, by steps of 8; 0 = none. */
+static int registers_for(const struct advice_case *c, int warps, struct occupancy *o)
+{
+	for (int r = c->k->resources.registers - 1; r >= 16; r--)
+		if (r % 8 == 0 && advice_occupancy(c, r, smem_of(c), o) && o->warps_per_sm >= warps)
+			return r;
+	return 0;
+}
+
+static int64_t smem_for(const struct advice_case *c, int warps, struct occupancy *o)
+{
+	for (int k = c->occupancy->blocks_per_sm + 1; k <= c->hw->arch.blocks_per_sm; k++) {
+		const int64_t bytes = smem_usable(&c->hw->arch, k);
+
+		if (bytes > 0 && bytes < smem_of(c) &&
+		    advice_occupancy(c, c->k->resources.registers, bytes, o) &&
+		    o->warps_per_sm >= warps)
+			return bytes;
+	}
+	return 0;
+}
+
+static void fewer_registers(const struct advice_case *c, struct advice_draft *d)
+{
+	const int now = c->k->resources.registers;
+	struct occupancy o;
+	const int r = registers_for(c, c->occupancy->enough_warps_at, &o);
+
+	if (!r) {
+		advice_try(d, "smaller blocks, or a kernel of fewer registers",
+			   "more warps per SM, less time", "warps were not what was missing");
+		return;
+	}
+	advice_conflict(
+		d,
+		"%d registers fewer per thread: what stays live in more than %d goes to local memory",
+		now - r, r);
+	advice_try(
+		d,
+		advice_text(d, "__launch_bounds__ or -maxrregcount for %d registers (%d now)", r,
+			    now),
+		advice_text(
+			d,
+			"%d blocks and %d warps per SM (%d and %d now), no LDL or STL, less time",
+			o.blocks_per_sm, o.warps_per_sm, c->occupancy->blocks_per_sm,
+			c->occupancy->warps_per_sm),
+		"spills cost more than the warps bring: split the kernel, or give each warp more loads in flight");
+}
+
+static void less_smem(const struct advice_case *c, struct advice_draft *d)
+{
+	struct occupancy o;
+	const int64_t bytes = smem_for(c, c->occupancy->enough_warps_at, &o);
+	char now[TEXT_NUMBER], then[TEXT_NUMBER];
+
+	if (!bytes) {
+		advice_try(d, "a smaller tile", "more blocks per SM, less time",
+			   "warps were not what was missing");
+		return;
+	}
+	advice_conflict(d, "a tile of %s in place of %s loads more for the same work",
+			text_count(then, (uint64_t)bytes), text_count(now, (uint64_t)smem_of(c)));
+	advice_try(
+		d,
+		advice_text(d, "at most %s bytes of shared memory per block (%s now)", then, now),
+		advice_text(d, "%d blocks and %d warps per SM (%d and %d now), less time",
+			    o.blocks_per_sm, o.warps_per_sm, c->occupancy->blocks_per_sm,
+			    c->occupancy->warps_per_sm),
+		"the smaller tile loads more than the warps bring: raise the work per warp instead");
+}
+
+enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct occupancy *o = c->occupancy;
+	char pct[TEXT_NUMBER];
+	double ratio;
+
+	if (!o || o->warps_per_sm <= 0 || o->limiter < 0)
+		return ADVICE_SILENT;
+	text_pct(pct, o->pct);
+	if (o->pct < 50 && advice_is_saturated(c))
+		return advice_against(d, "occupancy %s, but %s: more warps would wait for it too",
+				      pct, advice_saturation(c));
+	if (o->pct < 50 && c->class == CLASS_LATENCY && o->enough_warps == 1)
+		return advice_against(
+			d,
+			"occupancy %s, but %d warps per SM are above the %d from which latency "
+			"counts as hidden: look for what they wait for",
+			pct, o->warps_per_sm, o->enough_warps_at);
+	if (c->class != CLASS_LATENCY || o->enough_warps != 0 ||
+	    (o->limiter != LIMIT_REGISTERS && o->limiter != LIMIT_SMEM))
+		return ADVICE_SILENT;
+	ratio = (double)o->warps_per_sm / o->enough_warps_at;
+	advice_evidence(d, "%d warps per SM, from %d on latency counts as hidden%s",
+			o->warps_per_sm, o->enough_warps_at,
+			o->enough_is_published ? "" : " (a rule of thumb)");
+	advice_evidence(d, "%s limit it to %d %s per SM",
+			o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
+			o->blocks_per_sm, plural(o->blocks_per_sm, "block", "blocks"));
+	/* Latency-bound throughput grows with the warps, until they are enough. */
+	advice_gain_ratio(d, (1 + ratio) / 2, ratio);
+	if (o->limiter == LIMIT_SMEM)
+		less_smem(c, d);
+	else
+		fewer_registers(c, d);
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_above_cliff(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct smem_cliff *s = c->cliff;
+	const bool has_barriers = c->sass && c->hot && c->sass->hot.barriers > 0;
+	char bytes[TEXT_NUMBER], less[TEXT_NUMBER];
+	struct occupancy o;
+	int64_t below;
+
+	if (!s || !s->above_cliff || !c->occupancy || s->to_next_step_bytes <= 0 ||
+	    !(c->blocks > c->sm_count))
+		return ADVICE_SILENT;
+	if (fmax(c->memory_pct, c->compute_pct) >= NEAR_PEAK_PCT)
+		return advice_against(d, "one block per SM by shared memory alone, but %s with it",
+				      advice_saturation(c));
+	below = s->smem_per_block_bytes - s->to_next_step_bytes;
+	text_count(bytes, (uint64_t)s->smem_per_block_bytes);
+	advice_evidence(d, "%s bytes of shared memory per block leave room for one block per SM",
+			bytes);
+	advice_evidence(d, "registers, warps and blocks would allow two: %s less",
+			s->to_next_step_bytes == 1
+				? "1 byte"
+				: advice_text(d, "%s bytes",
+					      text_count(less, (uint64_t)s->to_next_step_bytes)));
+	if (has_barriers)
+		advice_evidence(
+			d,
+			"%.0f %s in a turn of the hottest loop: an SM with one block idles at each",
+			c->sass->hot.barriers,
+			plural(c->sass->hot.barriers, "barrier", "barriers"));
+	/*
+	 * Two blocks at a time need between half of the time, where latency sets it, and nearly all, where a unit
+	 * does. With one block at barriers nothing covers the wait.
+	 */
+	advice_gain(d, has_barriers ? 25 : 5, 50);
+	if (advice_occupancy(c, c->k->resources.registers, below, &o))
+		advice_conflict(d, "at %lld bytes: %d blocks and %d warps per SM (%d now)",
+				(long long)below, o.blocks_per_sm, o.warps_per_sm,
+				c->occupancy->warps_per_sm);
+	advice_conflict(d, "a smaller tile loads more for the same work");
+	advice_try(
+		d,
+		advice_text(d, "at most %lld bytes of shared memory per block", (long long)below),
+		"two blocks per SM, and less time",
+		"the tile's reuse is worth more than a second block: keep it, and raise the work per byte (larger K, more registers)");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- launch and build */
+
+/* Host time of one launch: 3.6 to 4.6 us on the machine of the H200. */
+#define LAUNCH_HOST_US  4.0
+#define LAUNCH_LEAST    100
+#define LAUNCH_BUSY_PCT 80.0
+
+enum advice_outcome rule_launch(const struct advice_case *c, struct advice_draft *d)
+{
+	const bool is_bound = c->k->verdict.launch_bound || c->class == CLASS_LAUNCH;
+	const bool is_short = c->us < LAUNCH_HOST_US && c->k->launches >= LAUNCH_LEAST &&
+			      c->run->busy_pct < LAUNCH_BUSY_PCT;
+	char us[TEXT_NUMBER], n[TEXT_NUMBER], busy[TEXT_NUMBER];
+
+	if (isnan(c->us) || (!is_bound && !is_short))
+		return ADVICE_SILENT;
+	text_us(us, c->us);
+	advice_evidence(d, "%s a launch, %s %s", us, text_count(n, c->k->launches),
+			text_plural(c->k->launches, "launch", "launches"));
+	if (is_bound)
+		advice_evidence(d, "it is shorter than the gap to the next launch");
+	else
+		advice_evidence(
+			d,
+			"kernels ran in %s of the recorded time: the GPU waits for the host, "
+			"to which a launch costs about %.0f us",
+			text_pct(busy, c->run->busy_pct), LAUNCH_HOST_US);
+	/* Joined launches keep the work and share the fixed part; the gaps that go with them are not this kernel's time. */
+	advice_gain(d, 50 * ADVICE_FIXED_LEAST_US / c->us, 100 * ADVICE_FIXED_MOST_US / c->us);
+	advice_conflict(
+		d,
+		"a graph has fixed shapes and pointers; a larger batch needs memory and adds latency");
+	advice_try(
+		d,
+		"capture the sequence into a CUDA graph, fuse it with its neighbours, or process more per launch",
+		"busy share of the run rises, the run gets shorter",
+		"the host waits for something else: look at synchronisations and copies");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_debug_build(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_mix *m = c->sass ? &c->sass->whole : NULL;
+
+	if (c->k->code.debug_build != 1)
+		return ADVICE_SILENT;
+	advice_evidence(d, "the code was compiled with -G: nothing is inlined or scheduled");
+	if (m && m->issued > 0)
+		advice_evidence(
+			d,
+			"%.0f of the %.0f instructions on the way through access local memory, where -G keeps variables",
+			m->local, m->issued);
+	else
+		advice_evidence(d, "%d bytes of local memory per thread",
+				c->k->resources.local_bytes);
+	/* Code without optimisation issues two to ten times as much. */
+	advice_gain_ratio(d, 0.5, 0.1);
+	advice_try(d, "compile without -G; -lineinfo keeps source lines at full speed",
+		   "the trap is gone, and the kernel takes a fraction of the time",
+		   "the build system adds -G elsewhere");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_jit(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct session_image *image = c->k->shape->kernel ? c->k->shape->kernel->image : NULL;
+	const int sm = c->hw->arch.sm;
+	char first[TEXT_NUMBER], median[TEXT_NUMBER];
+
+	/* Code for this architecture that is made at run time (Triton, NVRTC) is meant to be so. */
+	if (!image || image->kind != KBN_KIND_PTX || !image->sm || sm <= 0 || (int)image->sm >= sm)
+		return ADVICE_SILENT;
+	advice_evidence(d, "the program brings PTX for sm_%u, the device is sm_%d", image->sm, sm);
+	if (!isnan(c->k->times.first) && !isnan(c->us))
+		advice_evidence(d, "first launch %s, median %s", text_us(first, c->k->times.first),
+				text_us(median, c->us));
+	else
+		advice_evidence(d, "the driver compiles it when it is loaded");
+	/* What the compiler knows of the newer architecture; the start of the program gains more. */
+	advice_gain(d, 0, 10);
+	advice_try(d,
+		   advice_text(d, "add -gencode arch=compute_%d,code=sm_%d to the build", sm, sm),
+		   "no compilation at the start; a different code hash in the report",
+		   "the kernel's own time does not depend on it: leave it at the faster start");
+	return ADVICE_GIVEN;
+}
+
+/* Of the run, not of a kernel: see advice_of_run(). */
+enum advice_outcome rule_host(const struct advice_case *c, struct advice_draft *d)
+{
+	(void)c;
+	(void)d;
+	return ADVICE_SILENT;
+}
+
+bool advice_of_run(struct metric_advice *out, const struct advice_run *run, struct arena *arena)
+{
+	const struct advice_row *row = &advice_rows[ADVICE_HOST];
+	const struct advice_case c = {.arena = arena};
+	struct advice_draft d = {.c = &c};
+	char busy[TEXT_NUMBER], idle[TEXT_NUMBER];
+
+	if (!(run->busy_pct < LAUNCH_BUSY_PCT))
+		return false;
+	text_pct(busy, run->busy_pct);
+	advice_evidence(&d, "kernels ran in %s of the recorded time", busy);
+	advice_evidence(&d, "in the other %s no kernel can get faster",
+			text_pct(idle, 100 - run->busy_pct));
+	advice_try(
+		&d, "larger batches, CUDA graphs, asynchronous copies, fewer synchronisations",
+		"the busy share rises and the program ends sooner",
+		"most of the run is start-up: record a longer one, or the part that matters (--window profiler)");
+	*out = d.item;
+	out->id = row->id;
+	out->title = row->title;
+	out->source = row->source;
+	out->gain_low_pct = out->gain_high_pct = out->share_of_run_pct = NAN;
+	return !d.no_memory;
+}

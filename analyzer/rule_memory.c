@@ -1,0 +1,732 @@
+/*
+ * rule_memory.c - what loads, stores, shared and local memory say. See advice_case.h; the formulas are explained in
+ * analyzer/ADVICE.md.
+ */
+#include "advice_case.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "count.h"
+#include "tile.h"
+
+#define LANES        32.0
+#define SECTOR_BYTES 32.0
+
+/* Latency in cycles, measured by pointer chase on V100 to GH200 (tables/latency.def). */
+#define L2_CYCLES_LEAST   200.0
+#define L2_CYCLES_MOST    281.0
+#define DRAM_CYCLES_LEAST 500.0
+#define DRAM_CYCLES_MOST  800.0
+/* Of a bandwidth by data sheet, streams reach about so much. */
+#define REACHED           0.85
+/* From so much of the bandwidth on there is nothing left to hide. */
+#define NEAR_PEAK_PCT     80.0
+
+static const char *plural(double n, const char *one, const char *many)
+{
+	return text_plural(n == 1 ? 1 : 2, one, many);
+}
+
+/* ------------------------------------------------------------------------------------- bandwidths */
+
+/* Bytes per cycle and SM out of each memory; NaN = not known. */
+static double dram_rate(const struct advice_case *c)
+{
+	return c->hw->dram_gbps * 1e3 / c->clock_mhz / c->sm_count;
+}
+
+static double l2_rate(const struct advice_case *c)
+{
+	const int bytes = c->hw->arch.l2_bytes_measured;
+
+	return bytes > 0 ? fmax(bytes / c->sm_count, dram_rate(c)) : NAN;
+}
+
+static double l1_rate(const struct advice_case *c)
+{
+	const struct arch *a = &c->hw->arch;
+	const int bytes = a->l1_bytes_measured > 0 ? a->l1_bytes_measured : a->l1_bytes;
+
+	return bytes > 0 ? bytes : NAN;
+}
+
+/* ------------------------------------------------------------------------------------- sites */
+
+/* Sites of some kinds taken together. Of shared memory read wavefronts for sectors. */
+struct sites {
+	double total, excess; /* sectors of an average request, and of these not needed */
+	double requests;      /* of the launch, 0 = not known */
+	const struct metric_site *worst;
+	size_t n;
+};
+
+static bool is_kind(const struct metric_site *s, const char *kind, const char *other)
+{
+	return s->kind && (!strcmp(s->kind, kind) || (other && !strcmp(s->kind, other)));
+}
+
+static double requests_of(const struct metric_site *s)
+{
+	return quantity_known(&s->requests) ? s->requests.value : 0;
+}
+
+/* Weighed by requests where all are known, else alike. */
+static struct sites sites_of(const struct advice_case *c, const char *kind, const char *other)
+{
+	const struct metric_access *a = c->k->access;
+	struct sites all = {0};
+	bool are_counted = true;
+	double weights = 0;
+
+	for (size_t i = 0; a && i < a->sites_n; i++)
+		if (is_kind(&a->sites[i], kind, other))
+			are_counted &= requests_of(&a->sites[i]) > 0;
+	for (size_t i = 0; a && i < a->sites_n; i++) {
+		const struct metric_site *s = &a->sites[i];
+		const double weight = are_counted ? requests_of(s) : 1;
+
+		if (!is_kind(s, kind, other) || !quantity_known(&s->sectors_per_request) ||
+		    !quantity_known(&s->excess))
+			continue;
+		all.n++;
+		weights += weight;
+		all.total += weight * s->sectors_per_request.value;
+		all.excess += weight * s->excess.value;
+		if (!all.worst || s->excess.value > all.worst->excess.value)
+			all.worst = s;
+	}
+	if (all.n) {
+		all.total /= weights;
+		all.excess /= weights;
+		all.requests = are_counted ? weights : 0;
+	}
+	return all;
+}
+
+static void say_worst(struct advice_draft *d, const struct metric_site *s, const char *what)
+{
+	char each[TEXT_NUMBER], excess[TEXT_NUMBER];
+
+	advice_evidence(d, "%s at 0x%llx%s%s%s: %s %s a request, %s more than needed%s%s", s->op,
+			(unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
+			s->line ? ")" : "", text_ratio(each, s->sectors_per_request.value), what,
+			text_ratio(excess, s->excess.value), s->pattern ? ", " : "",
+			s->pattern ? s->pattern : "");
+}
+
+/* The least excess worth a word: of all, and of the worst site. */
+#define EXCESS_LEAST       0.2
+#define EXCESS_LEAST_WORST 1.0
+/* Caches keep so much of what is fetched too much until a neighbour asks for it, at best. */
+#define CACHED_MOST        (2.0 / 3)
+
+/* The share of the time that accesses may take: all of it, but where issuing the code takes longer. */
+static double access_share(const struct advice_case *c, double cycles)
+{
+	const double partitions = c->hw->arch.partitions;
+	double issue;
+
+	if (!c->sass || !c->sass->trips_known || !(partitions > 0) || isnan(cycles))
+		return 1;
+	issue = c->sass->whole.issued / partitions;
+	return issue > cycles ? cycles / issue : 1;
+}
+
+enum advice_outcome rule_coalesce(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct sites s = sites_of(c, "load", "store");
+	char total[TEXT_NUMBER], ideal[TEXT_NUMBER];
+	double share = 1, best, worst;
+
+	if (!s.worst || s.worst->excess.value < EXCESS_LEAST_WORST ||
+	    s.excess < EXCESS_LEAST * s.total)
+		return ADVICE_SILENT;
+	if (c->class == CLASS_COMPUTE)
+		return advice_against(d, "%s sectors a request where %s would do, but %s",
+				      text_ratio(total, s.total),
+				      text_ratio(ideal, s.total - s.excess), advice_saturation(c));
+	if (s.requests > 0 && c->warps > 0)
+		share = access_share(c,
+				     s.total * s.requests / c->warps * SECTOR_BYTES / l2_rate(c));
+	best = 1 - s.excess / s.total;
+	worst = 1 - (1 - CACHED_MOST) * s.excess / (s.total - CACHED_MOST * s.excess);
+	advice_evidence(d, "%s sectors of 32 bytes in an average request, %s would do",
+			text_ratio(total, s.total), text_ratio(ideal, s.total - s.excess));
+	say_worst(d, s.worst, "sectors");
+	if (quantity_known(&c->k->access->excess_sectors))
+		advice_evidence(d, "%s of all sectors are excess",
+				text_pct(total, 100 * s.excess / s.total));
+	advice_gain_ratio(d, 1 - share * (1 - worst), 1 - share * (1 - best));
+	advice_conflict(d,
+			"a re-layout costs a pass over the data unless its producer writes it so; "
+			"transposing through shared memory needs a tile of it");
+	advice_try(
+		d,
+		"let lane i access word i: exchange loop and thread index, structures of arrays, "
+		"or a transpose through a shared tile; then 16 bytes per lane",
+		advice_text(d, "sectors per request fall from %s to %s", text_ratio(total, s.total),
+			    text_ratio(ideal, s.total - s.excess)),
+		"the caches delivered the excess: time was spent elsewhere");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_bank_conflicts(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct sites s = sites_of(c, "shared", NULL);
+	const double shared = c->sass ? c->sass->whole.shared : 0;
+	const double before = shared * s.total, after = shared * (s.total - s.excess);
+	char total[TEXT_NUMBER], ideal[TEXT_NUMBER], share_text[TEXT_NUMBER];
+	double share;
+
+	if (!s.worst || s.worst->excess.value < EXCESS_LEAST_WORST ||
+	    s.excess < EXCESS_LEAST * s.total || !(shared > 0))
+		return ADVICE_SILENT;
+	if (c->class == CLASS_COMPUTE ||
+	    (c->class == CLASS_MEMORY && c->memory_pct >= NEAR_PEAK_PCT))
+		return advice_against(d, "%s wavefronts a request where %s would do, but %s",
+				      text_ratio(total, s.total),
+				      text_ratio(ideal, s.total - s.excess), advice_saturation(c));
+	advice_evidence(d, "%s wavefronts in an average request to shared memory, %s would do",
+			text_ratio(total, s.total), text_ratio(ideal, s.total - s.excess));
+	say_worst(d, s.worst, "wavefronts");
+	share = access_share(c, before);
+	if (c->sass->trips_known && !isnan(c->us) && !isnan(advice_unit_us(c, before)))
+		advice_evidence(d, "shared memory is busy for %s of the time",
+				text_pct(share_text,
+					 fmin(100, 100 * advice_unit_us(c, before) / c->us)));
+	/* One wavefront a cycle: the time of the unit where it is known, else its share by instructions. */
+	if (!c->sass->trips_known ||
+	    !advice_gain_unit(d, advice_unit_us(c, before), advice_unit_us(c, after)))
+		advice_gain_ratio(d, 1 - 0.6 * share * s.excess / s.total,
+				  1 - share * s.excess / s.total);
+	advice_conflict(d, "padding takes shared memory: one word per row of a tile");
+	if (c->cliff && c->cliff->to_cliff_bytes >= 0)
+		advice_conflict(d, "%lld bytes may be added before %s",
+				(long long)c->cliff->to_cliff_bytes,
+				c->cliff->blocks_per_sm > 1 ? "an SM holds one block fewer"
+							    : "the kernel cannot be launched");
+	advice_try(d,
+		   "pad each row by one word, or swizzle: exchange columns by the row's low bits",
+		   advice_text(d, "wavefronts per request fall from %s to %s",
+			       text_ratio(total, s.total), text_ratio(ideal, s.total - s.excess)),
+		   "shared memory was hidden under other waits");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- local memory */
+
+/* Bytes per cycle and SM from where what is spilled fits, and from the next memory nearer. */
+static double spill_rate(const struct advice_case *c, double *nearer, const char **where)
+{
+	const double thread = c->k->resources.local_bytes;
+	const double sm = c->resident * LANES * thread;
+	const double smem =
+		c->occupancy && c->occupancy->blocks_per_sm > 0
+			? (double)c->occupancy->smem_per_block * c->occupancy->blocks_per_sm
+			: 0;
+
+	*nearer = l1_rate(c);
+	*where = "the L1";
+	if (c->hw->arch.l1_kb > 0 && sm <= 1024.0 * c->hw->arch.l1_kb - smem)
+		return l1_rate(c);
+	*where = "the L2";
+	if (c->hw->l2_bytes > 0 && sm * c->sm_count <= (double)c->hw->l2_bytes)
+		return l2_rate(c);
+	*nearer = l2_rate(c);
+	*where = "DRAM";
+	return dram_rate(c);
+}
+
+static void spill_conflict(const struct advice_case *c, struct advice_draft *d)
+{
+	const int registers = c->k->resources.registers + (c->k->resources.local_bytes + 3) / 4;
+	struct occupancy o;
+
+	if (c->k->resources.registers <= 0)
+		return;
+	if (registers > c->hw->arch.registers_per_thread)
+		advice_conflict(
+			d,
+			"all of it in registers would take %d per thread, and there are at most %d: "
+			"less must be live at a time",
+			registers, c->hw->arch.registers_per_thread);
+	else if (c->cliff && advice_occupancy(c, registers, c->cliff->smem_per_block_bytes, &o))
+		advice_conflict(
+			d,
+			"all of it in registers takes %d per thread: %d %s and %d warps per SM (%d now)",
+			registers, o.blocks_per_sm, plural(o.blocks_per_sm, "block", "blocks"),
+			o.warps_per_sm, c->occupancy->warps_per_sm);
+}
+
+enum advice_outcome rule_spills(const struct advice_case *c, struct advice_draft *d)
+{
+	const int spills = c->k->resources.spill_instructions;
+	const struct metric_mix *m = c->sass ? &c->sass->whole : NULL;
+	const struct metric_mix *part = c->sass && c->hot && c->sass->hot.local > 0 ? &c->sass->hot
+										    : m;
+	const double partitions = c->hw->arch.partitions;
+	double rate, nearer, slow, fast, issue, low;
+	const char *where;
+
+	if (!m || spills <= 0 || c->k->resources.local_bytes <= 0 || !(m->local > 0) ||
+	    !(partitions > 0))
+		return ADVICE_SILENT;
+	rate = spill_rate(c, &nearer, &where);
+	advice_evidence(d, "%d instructions spill registers, %d bytes per thread", spills,
+			c->k->resources.local_bytes);
+	advice_evidence(d, "%.0f of %.0f instructions %s access local memory", part->local,
+			part->issued,
+			part == m ? "on the way through" : "in a turn of the hottest loop");
+	if (!isnan(rate) && !isnan(c->resident))
+		advice_evidence(d, "%.0f warps on an SM keep %.0f KB of it: that is in %s",
+				c->resident,
+				c->resident * LANES * c->k->resources.local_bytes / 1024, where);
+	slow = m->local_bytes / rate;
+	fast = m->local_bytes / nearer;
+	if (c->sass->trips_known && advice_gain_unit(d, advice_unit_us(c, fast), 0)) {
+		low = d->item.gain_low_pct;
+		advice_gain_unit(d, advice_unit_us(c, slow), 0);
+		d->item.gain_low_pct = low;
+	} else {
+		/* By instructions: what is left issues the rest of the loop, before it moved the spills too. */
+		issue = part->issued / partitions;
+		slow = fmax(issue, isnan(rate) ? 0 : part->local_bytes / rate);
+		fast = fmax(issue, isnan(nearer) ? 0 : part->local_bytes / nearer);
+		advice_gain_ratio(d, fmin(1, 2 * (part->issued - part->local) / partitions / fast),
+				  (part->issued - part->local) / partitions / slow);
+	}
+	spill_conflict(c, d);
+	advice_try(
+		d,
+		"allow more registers (__launch_bounds__, -maxrregcount), keep fewer values live, or split the kernel",
+		"no LDL and STL, 0 spill bytes, less time",
+		"fewer warps cost more than the spills did: a limit between the two");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- atomics */
+
+#define ATOMIC_CLOCK_LEAST 0.8 /* the L2 runs slower than the SMs */
+
+static const struct metric_site *contended(const struct advice_case *c)
+{
+	const struct metric_access *a = c->k->access;
+
+	for (size_t i = 0; a && i < a->sites_n; i++)
+		if (is_kind(&a->sites[i], "atomic", NULL) && a->sites[i].pattern &&
+		    strstr(a->sites[i].pattern, "one address"))
+			return &a->sites[i];
+	return NULL;
+}
+
+enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_site *s = contended(c);
+	const double each = c->sass ? c->sass->whole.atomics : 0;
+	double requests, after, us, low;
+	char n[TEXT_NUMBER];
+
+	if (!s || !(each > 0) || isnan(c->warps) || !c->occupancy ||
+	    c->occupancy->warps_per_block < 2)
+		return ADVICE_SILENT;
+	requests = quantity_known(&s->requests) ? s->requests.value : each * c->warps;
+	/* One per block is what is left of it; a kernel that does that already is not meant. */
+	after = c->blocks;
+	if (requests < 2 * after)
+		return ADVICE_SILENT;
+	advice_evidence(d, "%s at 0x%llx%s%s%s: %s", s->op, (unsigned long long)s->offset,
+			s->line ? " (" : "", s->line ? s->line : "", s->line ? ")" : "",
+			s->pattern);
+	advice_evidence(d, "%s warps of the grid do it%s", text_count(n, (uint64_t)c->warps),
+			c->sass->trips_known ? "" : ", in a loop");
+	us = requests / c->clock_mhz;
+	after /= c->clock_mhz;
+	/* One request a cycle at one address, of the clock of the L2. */
+	if ((c->sass->trips_known || quantity_known(&s->requests)) &&
+	    advice_gain_unit(d, us, after)) {
+		low = d->item.gain_low_pct;
+		advice_gain_unit(d, us / ATOMIC_CLOCK_LEAST, after / ATOMIC_CLOCK_LEAST);
+		d->item.gain_low_pct = low;
+	} else {
+		advice_gain_ratio(d, 0.8, 1.0 / c->occupancy->warps_per_block);
+	}
+	advice_conflict(
+		d,
+		"a reduction in the block needs shuffles, a barrier and %d words of shared memory",
+		c->occupancy->warps_per_block);
+	advice_try(
+		d,
+		"add up within the warp (shuffles, __reduce_add_sync), then within the block, and let one thread do the atomic",
+		advice_text(d, "%.0f atomics in place of %.0f requests, less time", c->blocks,
+			    requests),
+		"the atomics were hidden: the time is in the loads");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- latency of loads */
+
+#define CHAIN_LEAST 4.0 /* loads in one chain outside of loops that are worth a word */
+#define CHAINS      8.0 /* that a thread could follow at once */
+
+/* Loads of one chain that a warp follows in all, and of all chains; false = there is none. */
+static bool load_chain(const struct advice_case *c, double *chain, double *all, bool *is_counted)
+{
+	const struct metric_sass *s = c->sass;
+	const struct metric_loop *l = c->hot;
+
+	if (!s)
+		return false;
+	if (l && l->recurrence_loads >= 1 && l->turn_loads < 2 * l->recurrence_loads) {
+		*is_counted = l->trips > 0 && l->depth == 1;
+		*chain = l->recurrence_loads * (*is_counted ? (double)l->trips : 1);
+		*all = l->turn_loads * (*is_counted ? (double)l->trips : 1);
+		return true;
+	}
+	*is_counted = true;
+	*chain = s->straight_loads;
+	*all = s->straight_all_loads;
+	return (!l || s->hot.loads == 0) && s->straight_loads >= CHAIN_LEAST &&
+	       s->straight_all_loads < 2 * s->straight_loads;
+}
+
+enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct advice_draft *d)
+{
+	double chain, all, bytes, best = 1 / CHAINS, worst = 0.5, each;
+	bool is_counted;
+	char us[TEXT_NUMBER];
+
+	if (!load_chain(c, &chain, &all, &is_counted) || isnan(c->resident))
+		return ADVICE_SILENT;
+	if (c->class == CLASS_MEMORY || c->class == CLASS_COMPUTE)
+		return advice_against(d, "loads wait for loads, but %s: other warps cover it",
+				      advice_saturation(c));
+	/* Where the addresses come from memory each lane fetches a sector of its own; a cache line at best serves four. */
+	bytes = LANES * SECTOR_BYTES;
+	if (is_counted && !isnan(c->us)) {
+		each = advice_unit_us(c, all * bytes / REACHED);
+		best = fmax(best, each / l2_rate(c) / c->us);
+		worst = fmax(worst, each / dram_rate(c) / c->us);
+	} else {
+		/* Little: what the resident warps have in flight, of what each memory delivers in its latency. */
+		best = fmax(best, c->resident * bytes / L2_CYCLES_MOST / l2_rate(c));
+		worst = fmax(worst, c->resident * bytes / DRAM_CYCLES_LEAST / dram_rate(c));
+	}
+	if (isnan(best) || isnan(worst) || best >= 1)
+		return ADVICE_SILENT;
+	if (is_counted)
+		advice_evidence(
+			d, "a chain of %.0f loads, each of whose address the one before brings",
+			chain);
+	else
+		advice_evidence(
+			d,
+			"in each turn of the hottest loop the address comes from the turn before");
+	advice_evidence(d, "%.0f of %.0f loads%s are in that chain: %s in flight per thread", chain,
+			all, is_counted ? "" : " of a turn",
+			all < 2 * chain ? "one load" : "few loads");
+	if (is_counted && !isnan(c->us))
+		advice_evidence(d, "%s for each load of the chain, if the kernel does nothing else",
+				text_us(us, c->us / chain));
+	advice_gain_ratio(d, fmin(1, worst), best);
+	advice_conflict(d, "each chain more takes registers for its address and value");
+	advice_try(
+		d,
+		"let a thread follow several chains (2, 4, 8), or replace pointers by an array that can be read in order",
+		"time falls nearly by the number of chains, until the memory is busy",
+		"the memory is busy already: make the data smaller, or sort the accesses");
+	return ADVICE_GIVEN;
+}
+
+/* What the resident warps have in flight, of what a memory must have to be busy. */
+static double in_flight(const struct advice_case *c, double cycles, double rate)
+{
+	const struct metric_mix *m = &c->sass->hot;
+
+	return c->resident * (m->load_bytes + m->store_bytes) / cycles / rate;
+}
+
+/* A loop that streams: loads that wait for nothing but their turn, and little else. */
+static bool is_stream(const struct advice_case *c)
+{
+	const struct metric_mix *m = c->sass ? &c->sass->hot : NULL;
+
+	return m && c->hot && m->loads > 0 && m->load_bytes > 0 && m->copies == 0 &&
+	       m->shared == 0 && m->barriers == 0 && m->products == 0 && m->local == 0 &&
+	       m->atomics == 0 && !(c->hot->recurrence_loads > 0);
+}
+
+enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_mix *m = c->sass ? &c->sass->hot : NULL;
+	const double partitions = c->hw->arch.partitions;
+	double least, most, issue, need;
+	char has[TEXT_NUMBER], wants[TEXT_NUMBER], pct[TEXT_NUMBER];
+
+	if (!is_stream(c) || isnan(c->resident) || !(partitions > 0) || c->class == CLASS_COMPUTE ||
+	    c->class == CLASS_BALANCED)
+		return ADVICE_SILENT;
+	least = fmin(in_flight(c, DRAM_CYCLES_MOST, dram_rate(c)),
+		     in_flight(c, L2_CYCLES_MOST, l2_rate(c)));
+	most = fmax(in_flight(c, DRAM_CYCLES_LEAST, dram_rate(c)),
+		    in_flight(c, L2_CYCLES_LEAST, l2_rate(c)));
+	issue = fmax(1, c->resident / partitions) * m->issued;
+	if (isnan(least) || isnan(most) || least >= REACHED || issue > DRAM_CYCLES_MOST)
+		return ADVICE_SILENT;
+	if (c->class == CLASS_MEMORY && c->memory_pct >= NEAR_PEAK_PCT)
+		return advice_against(d, "%.0f bytes a turn and warp are few, but %s",
+				      m->load_bytes + m->store_bytes, advice_saturation(c));
+	need = DRAM_CYCLES_MOST * dram_rate(c);
+	advice_evidence(
+		d,
+		"a turn of the hottest loop moves %.0f bytes per warp; %.0f warps on an SM: %s in flight",
+		m->load_bytes + m->store_bytes, c->resident,
+		text_bytes(has, (int64_t)(c->resident * (m->load_bytes + m->store_bytes))));
+	advice_evidence(
+		d,
+		"DRAM at a latency of %.0f cycles needs %s per SM in flight to be busy (bandwidth x latency)",
+		DRAM_CYCLES_MOST, text_bytes(wants, (int64_t)need));
+	if (!isnan(c->memory_pct))
+		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
+	advice_gain_ratio(d, fmin(1, most), least);
+	advice_conflict(d,
+			"values in flight take registers: 4 per thread for each load of 16 bytes");
+	advice_try(
+		d,
+		"16 bytes per lane (float4), several independent loads per turn (unroll by 4), more warps",
+		"bandwidth rises with the bytes in flight, up to the peak",
+		"the memory is busy already, or the loop waits for something else");
+	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- tiles */
+
+static bool is_memory(const struct advice_case *c)
+{
+	return c->class == CLASS_MEMORY ||
+	       (c->class == CLASS_BALANCED && c->memory_pct >= c->compute_pct);
+}
+
+static void say_ratio(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_loop *t = c->tile;
+	char ratio[TEXT_NUMBER];
+
+	advice_evidence(
+		d,
+		"compute/load ratio %s in the loop at 0x%llx (%llu %s, %lld bytes loaded per warp)",
+		text_ratio(ratio, t->ratio), (unsigned long long)t->start,
+		(unsigned long long)t->compute_ops, t->compute_op ? t->compute_op : "operations",
+		(long long)t->load_bytes_per_warp);
+}
+
+static void say_memory(const struct advice_case *c, struct advice_draft *d)
+{
+	char pct[TEXT_NUMBER];
+
+	if (isnan(c->memory_pct))
+		advice_evidence(d, "the kernel is memory-bound");
+	else
+		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
+}
+
+/* What a second buffer does to the blocks per SM. */
+static void double_buffer(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct smem_cliff *s = c->cliff;
+
+	if (!s || !c->occupancy)
+		return;
+	if (s->smem_per_block_bytes == 0) {
+		int64_t tile = c->tile->load_bytes_per_warp * c->occupancy->warps_per_block;
+		struct occupancy o;
+
+		if (tile > 0 && advice_occupancy(c, c->k->resources.registers, 2 * tile, &o))
+			advice_conflict(
+				d,
+				"two buffers of a turn's %lld bytes per block: %d blocks and %d warps per SM (%d now)",
+				(long long)tile, o.blocks_per_sm, o.warps_per_sm,
+				c->occupancy->warps_per_sm);
+		return;
+	}
+	advice_conflict(
+		d,
+		"twice the shared memory, %lld in place of %lld bytes: %d %s and %d warps per SM (%d now)%s",
+		(long long)s->double_buffer_bytes, (long long)s->smem_per_block_bytes,
+		s->double_buffer_blocks_per_sm,
+		plural(s->double_buffer_blocks_per_sm, "block", "blocks"),
+		s->double_buffer_blocks_per_sm * c->occupancy->warps_per_block,
+		c->occupancy->warps_per_sm,
+		s->double_buffer_blocks_per_sm == 0 ? ": it cannot be launched so"
+		: s->double_buffer_blocks_per_sm == 1 && s->blocks_per_sm > 1 ? ": over the cliff"
+									      : "");
+}
+
+/* A tile with a ratio, whose loads an asynchronous copy could replace. */
+static bool has_ratio(const struct advice_case *c)
+{
+	return c->tile && !isnan(c->tile->ratio) && c->tile->load_ops > 0;
+}
+
+enum advice_outcome rule_async_pipeline(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_loop *t = c->tile;
+	char ratio[TEXT_NUMBER];
+
+	if (!has_ratio(c))
+		return ADVICE_SILENT;
+	text_ratio(ratio, t->ratio);
+	if (t->async_copies > 0)
+		return advice_against(
+			d, "the loop at 0x%llx copies asynchronously already (%llu in a turn)",
+			(unsigned long long)t->start, (unsigned long long)t->async_copies);
+	if (t->ratio > TILE_HIGH_ABOVE)
+		return advice_against(
+			d,
+			"compute/load ratio %s, above %.0f: the computing hides the loads, and a second buffer costs more than it brings",
+			ratio, TILE_HIGH_ABOVE);
+	/* A tile that is staged in shared memory; what streams through registers needs bytes in flight instead. */
+	if (!is_memory(c) || t->ratio >= TILE_LOW_BELOW || !c->sass->hot.shared ||
+	    c->memory_pct >= NEAR_PEAK_PCT)
+		return ADVICE_SILENT;
+	if (c->cliff && c->cliff->above_cliff)
+		return advice_against(
+			d,
+			"one block per SM because of shared memory: a second buffer needs twice of it");
+	say_memory(c, d);
+	say_ratio(c, d);
+	advice_evidence(d, "no asynchronous copy in that loop");
+	double_buffer(c, d);
+	/* Published: 35% more throughput on a loop of ratio 8 IMMA, 26% less time. */
+	advice_gain(d, 5, 30);
+	advice_try(
+		d,
+		"load tile k+1 with cp.async (LDGSTS) or a bulk copy while tile k is computed; two to four stages",
+		"LDGSTS in the loop, fewer waits on the long scoreboard, less time",
+		"other warps hid the loads already, or the blocks per SM fell: see the conflict");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_async_benchmark(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_loop *t = c->tile;
+
+	if (!has_ratio(c) || !is_memory(c) || t->async_copies > 0 || t->ratio < TILE_LOW_BELOW ||
+	    t->ratio > TILE_HIGH_ABOVE || c->memory_pct >= NEAR_PEAK_PCT)
+		return ADVICE_SILENT;
+	say_memory(c, d);
+	say_ratio(c, d);
+	double_buffer(c, d);
+	/* Between the two published cases: -5% and +35%. */
+	advice_gain(d, 0, 15);
+	advice_try(d, "two versions of the loop, with and without asynchronous copies, same tile",
+		   "the one with copies is faster by 5 to 15%",
+		   "the loads were hidden: keep the simpler one");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_algorithm(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_loop *t = c->tile;
+
+	if (!has_ratio(c) || !is_memory(c) || !(t->ratio > TILE_HIGH_ABOVE) || !c->occupancy ||
+	    c->occupancy->enough_warps != 1)
+		return ADVICE_SILENT;
+	say_memory(c, d);
+	say_ratio(c, d);
+	advice_evidence(d, "%d warps per SM: latency counts as hidden", c->occupancy->warps_per_sm);
+	/* Fewer bytes lift the roof, at most to that of compute. */
+	advice_gain(d, 10, fmin(40, 100 - fmax(0, isnan(c->compute_pct) ? 0 : c->compute_pct)));
+	advice_conflict(d,
+			"another algorithm rounds in another order, and may need scratch memory");
+	advice_try(
+		d,
+		"move fewer bytes: implicit GEMM in place of a copy by im2col, split-Q, a tile shared by more blocks (cluster)",
+		"unique bytes and sectors fall, time with them",
+		"the bytes came from a cache: DRAM was not the limit");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_warps_first(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_loop *t = c->tile;
+	const struct occupancy *o = c->occupancy;
+	double ratio;
+
+	if (!has_ratio(c) || !is_memory(c) || !(t->ratio > TILE_HIGH_ABOVE) || !o ||
+	    o->enough_warps != 0 || o->warps_per_sm <= 0 || c->memory_pct >= NEAR_PEAK_PCT)
+		return ADVICE_SILENT;
+	ratio = (double)o->warps_per_sm / o->enough_warps_at;
+	say_memory(c, d);
+	say_ratio(c, d);
+	advice_evidence(d, "%d warps per SM, below the %d that hide latency", o->warps_per_sm,
+			o->enough_warps_at);
+	advice_gain_ratio(d, 1, fmax(0.7, ratio));
+	advice_conflict(d,
+			"%s limit the blocks per SM: a smaller tile loads more for the same work",
+			occupancy_limit_names[o->limiter < 0 ? LIMIT_WARPS : o->limiter]);
+	advice_try(d, "more warps per block on the same tile, or a tile of which more fit an SM",
+		   advice_text(d, "at least %d warps per SM, less time", o->enough_warps_at),
+		   "latency was hidden: change the algorithm to move fewer bytes");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_shrink_tile(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_loop *t = c->tile;
+	char less[TEXT_NUMBER];
+
+	if (!has_ratio(c) || !is_memory(c) || !(t->ratio < TILE_LOW_BELOW) || !c->cliff ||
+	    !c->cliff->above_cliff || c->cliff->to_next_step_bytes <= 0 ||
+	    c->memory_pct >= NEAR_PEAK_PCT)
+		return ADVICE_SILENT;
+	say_memory(c, d);
+	say_ratio(c, d);
+	advice_evidence(d,
+			"one block per SM because of shared memory alone; %s bytes less allow two",
+			text_count(less, (uint64_t)c->cliff->to_next_step_bytes));
+	advice_gain(d, 5, 35);
+	double_buffer(c, d);
+	advice_try(d,
+		   advice_text(d, "a tile of at most %lld bytes",
+			       (long long)(c->cliff->smem_per_block_bytes -
+					   c->cliff->to_next_step_bytes)),
+		   "two blocks per SM, less time; then asynchronous copies",
+		   "the reuse of the large tile is worth more: keep one block and raise it");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_fuse(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct roofline *r = &c->k->roofline;
+	char pct[TEXT_NUMBER], intensity[TEXT_NUMBER], balance[TEXT_NUMBER];
+	struct occupancy o;
+
+	if (!is_memory(c) || !(c->memory_pct >= NEAR_PEAK_PCT) || !c->k->work_known ||
+	    !quantity_known(&r->intensity) || !(r->intensity.value < r->balance))
+		return ADVICE_SILENT;
+	advice_evidence(d, "memory at %s of its peak: near the limit",
+			text_pct(pct, c->memory_pct));
+	advice_evidence(d, "intensity %s FLOP/B, balance %s",
+			text_real(intensity, r->intensity.value), text_real(balance, r->balance));
+	/* One of at least two streams less, or half of the bytes. */
+	advice_gain(d, 25, 50);
+	if (c->cliff && c->k->resources.registers > 0 &&
+	    advice_occupancy(c, c->k->resources.registers + 16, c->cliff->smem_per_block_bytes, &o))
+		advice_conflict(
+			d,
+			"fused code needs the registers of both: 16 more make %d warps per SM (%d now)",
+			o.warps_per_sm, c->occupancy->warps_per_sm);
+	advice_conflict(
+		d,
+		"what the neighbour shares between threads needs shared memory and barriers, and a fused sum rounds in another order");
+	advice_conflict(
+		d,
+		"a smaller type: FP16 keeps 11 bits (about 1e-3 of the value), BF16 8 (about 4e-3); the result must tolerate that");
+	advice_try(
+		d,
+		"compute the neighbour's result where the value is in a register, so that it is not written and read again; or store it in half the bytes",
+		"bytes of the two together fall by a third to a half, time with them",
+		"the neighbour found the data in the L2: nothing was saved");
+	return ADVICE_GIVEN;
+}

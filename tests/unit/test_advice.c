@@ -1,0 +1,687 @@
+/*
+ * test_advice.c - the rules of advice.h: that each row is explained and each explanation has a row; single cases of
+ * the decision matrix; and over random kernels that nothing contradicts itself, the class or the bounds.
+ */
+#include "kbn_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice.h"
+#include "arena.h"
+#include "model.h"
+
+/* ------------------------------------------------------------------------------------- a kernel */
+
+struct made {
+	struct arena *arena;
+	struct session_kernel kernel;
+	struct session_shape shape;
+	struct metric_sass sass;
+	struct metric_loop loop;
+	struct metric_op ops[2];
+	struct metric_site sites[3];
+	struct metric_access access;
+	struct model_kernel k;
+	struct arch_device hw;
+	struct advice_run run;
+	struct metric_advices out;
+};
+
+static const struct quantity unknown = {NAN, NAN, NAN, QUANTITY_UNKNOWN, QUANTITY_BY_MODEL, NULL};
+
+static struct quantity derived(double v)
+{
+	return (struct quantity){v, v, v, QUANTITY_DERIVED, QUANTITY_BY_CODE, NULL};
+}
+
+static void set_resources(struct made *m, int registers, int smem)
+{
+	struct occupancy_input in;
+
+	m->k.resources.registers = registers;
+	m->k.resources.static_smem_bytes = smem;
+	in = (struct occupancy_input){
+		.registers = registers,
+		.block_threads = (int)m->shape.block[0],
+		.static_smem_bytes = smem,
+		.dyn_smem_bytes = m->shape.dyn_smem_bytes,
+		.barriers = -1,
+		.carveout = -1,
+		.grid_blocks = m->shape.grid[0],
+		.sm_count = m->hw.sm_count,
+	};
+	m->k.occupancy_known = true;
+	occupancy_compute(&m->k.occupancy, &m->hw.arch, &in);
+	m->k.cliff_known = smem_cliff_compute(&m->k.cliff, &m->hw.arch, &in);
+}
+
+static void set_class(struct made *m, const char *class, double compute, double memory)
+{
+	m->k.verdict.class = class;
+	m->k.work_known = strcmp(class, "unknown") != 0;
+	m->k.roofline.sol_compute_pct = derived(compute);
+	m->k.roofline.sol_memory_pct = derived(memory);
+	m->k.roofline.attained_pct = derived(fmax(compute, memory));
+	m->k.roofline.intensity = derived(2);
+	m->k.roofline.balance = 14;
+}
+
+/* A plain kernel on an H200 or another product: 4096 blocks of 256 threads, one loop, nothing wrong. */
+static void make(struct made *m, const char *device, uint32_t grid, uint32_t block)
+{
+	memset(m, 0, sizeof(*m));
+	m->arena = arena_new();
+	assert_non_null(m->arena);
+	arch_describe_product(&m->hw, product_find(device));
+	assert_true(m->hw.arch_known);
+	m->kernel = (struct session_kernel){.name = "k", SESSION_KERNEL_UNKNOWN};
+	m->shape = (struct session_shape){
+		.kernel = &m->kernel, .grid = {grid, 1, 1}, .block = {block, 1, 1}};
+	m->run = (struct advice_run){NAN, false};
+	m->loop = (struct metric_loop){.start = 0x100,
+				       .end = 0x400,
+				       .depth = 1,
+				       .is_innermost = true,
+				       .is_main = true,
+				       .ratio = NAN,
+				       .ratio_raw = NAN,
+				       .recurrence_cycles = 4,
+				       .issue_cycles = 20};
+	m->sass = (struct metric_sass){.instructions = 100,
+				       .loops = &m->loop,
+				       .loops_n = 1,
+				       .ops = m->ops,
+				       .straight_loads = NAN};
+	m->sass.whole.issued = 400;
+	m->sass.hot.issued = 20;
+	m->k = (struct model_kernel){.shape = &m->shape, .launches = 10};
+	m->k.code = (struct model_code){
+		.registers = 32, .barriers = -1, .debug_build = 0, .sass = &m->sass};
+	m->k.times.median = 100;
+	m->k.times.first = 120;
+	m->k.resources.local_bytes = 0;
+	set_resources(m, 32, 0);
+	set_class(m, "unknown", NAN, NAN);
+	m->access.divergence_pct = m->access.excess_sectors = unknown;
+}
+
+static void build(struct made *m)
+{
+	assert_int_equal(advice_build(&m->out, &m->k, &m->hw, 50, &m->run, m->arena, NULL), 0);
+}
+
+static const struct metric_advice *given(const struct made *m, enum advice_id id)
+{
+	for (size_t i = 0; i < m->out.n; i++)
+		if (!strcmp(m->out.items[i].id, advice_rows[id].id))
+			return &m->out.items[i];
+	return NULL;
+}
+
+static const char *against(const struct made *m, enum advice_id id)
+{
+	for (size_t i = 0; i < m->out.not_now_n; i++)
+		if (!strcmp(m->out.not_now[i].id, advice_rows[id].id))
+			return m->out.not_now[i].why;
+	return NULL;
+}
+
+static bool any_has(const char *const *list, int n, const char *part)
+{
+	for (int i = 0; i < n; i++)
+		if (strstr(list[i], part))
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------------------------------- the table */
+
+static char *read_text(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, 1 << 20);
+
+	if (!f)
+		fail_msg("no %s", path);
+	assert_non_null(text);
+	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+	fclose(f);
+	return text;
+}
+
+static void test_every_row_is_explained(void **state)
+{
+	char *text = read_text("analyzer/ADVICE.md"), head[200];
+	size_t sections = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ADVICE_N; i++) {
+		snprintf(head, sizeof(head), "\n### %s %s\n", advice_rows[i].id,
+			 advice_rows[i].title);
+		if (!strstr(text, head))
+			fail_msg("analyzer/ADVICE.md lacks the section%s", head);
+	}
+	for (const char *s = text; (s = strstr(s, "\n### ")); s++)
+		sections++;
+	assert_int_equal(sections, ADVICE_N);
+	free(text);
+}
+
+static void test_ids_are_distinct_and_found(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ADVICE_N; i++) {
+		assert_ptr_equal(advice_find(advice_rows[i].id), &advice_rows[i]);
+		assert_ptr_equal(advice_find(advice_rows[i].id + 4), &advice_rows[i]);
+		if (i)
+			assert_true(strcmp(advice_rows[i - 1].id, advice_rows[i].id) < 0);
+	}
+	assert_null(advice_find("KBN-A999"));
+	assert_null(advice_find("A"));
+}
+
+static void test_pairs_name_two(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < advice_pairs_n; i++) {
+		assert_int_not_equal(advice_pairs[i].first, advice_pairs[i].second);
+		for (size_t k = 0; k < i; k++)
+			assert_false(advice_pairs[i].first == advice_pairs[k].second &&
+				     advice_pairs[i].second == advice_pairs[k].first);
+	}
+}
+
+/* ------------------------------------------------------------------------------------- the matrix */
+
+static void test_nothing_wrong_nothing_said(void **state)
+{
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	build(&m);
+	assert_int_equal(m.out.n, 0);
+	assert_int_equal(m.out.not_now_n, 0);
+	arena_free(m.arena);
+}
+
+/* A tile of ratio 3, staged in 30 KB of shared memory, which the other buffer takes over the cliff of sm_86. */
+static void test_async_copy_computes_its_conflict(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "ga104-reference", 480, 128);
+	set_resources(&m, 64, 30 * 1024);
+	set_class(&m, "memory", 20, 70);
+	m.loop.ratio = 3;
+	m.loop.load_ops = 4;
+	m.loop.load_bytes_per_warp = 2048;
+	m.sass.hot.shared = 8;
+	build(&m);
+	a = given(&m, ADVICE_ASYNC_PIPELINE);
+	assert_non_null(a);
+	assert_true(any_has(a->conflicts, a->conflicts_n,
+			    "61440 in place of 30720 bytes: 1 block and 4 warps"));
+	assert_true(a->gain_high_pct <= 30);
+	/* in use already */
+	m.loop.async_copies = 2;
+	build(&m);
+	assert_null(given(&m, ADVICE_ASYNC_PIPELINE));
+	assert_non_null(strstr(against(&m, ADVICE_ASYNC_PIPELINE), "already"));
+	/* hidden already: another algorithm */
+	m.loop.async_copies = 0;
+	m.loop.ratio = 64;
+	build(&m);
+	assert_null(given(&m, ADVICE_ASYNC_PIPELINE));
+	assert_non_null(strstr(against(&m, ADVICE_ASYNC_PIPELINE), "64"));
+	assert_non_null(given(&m, ADVICE_ALGORITHM));
+	/* between: measure */
+	m.loop.ratio = 8;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_ASYNC_BENCHMARK));
+	/* above the cliff: the tile first */
+	m.loop.ratio = 3;
+	set_resources(&m, 64, 48 * 1024);
+	m.shape.dyn_smem_bytes = 4096;
+	set_resources(&m, 64, 48 * 1024);
+	assert_true(m.k.cliff.above_cliff);
+	build(&m);
+	assert_non_null(given(&m, ADVICE_SHRINK_TILE));
+	assert_null(given(&m, ADVICE_ASYNC_PIPELINE));
+	assert_null(given(&m, ADVICE_ABOVE_CLIFF));
+	/* the class is not known: none of it */
+	set_class(&m, "unknown", NAN, NAN);
+	build(&m);
+	assert_null(given(&m, ADVICE_SHRINK_TILE));
+	assert_non_null(given(&m, ADVICE_ABOVE_CLIFF));
+	arena_free(m.arena);
+}
+
+static void test_occupancy_is_no_score(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 128);
+	set_resources(&m, 255, 0);
+	set_class(&m, "compute", 75, 20);
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	assert_non_null(strstr(against(&m, ADVICE_RAISE_OCCUPANCY), "75%"));
+	/* four warps per SM by shared memory, and nothing is saturated */
+	set_resources(&m, 64, 120 * 1024);
+	set_class(&m, "latency", 20, 30);
+	build(&m);
+	a = given(&m, ADVICE_RAISE_OCCUPANCY);
+	assert_non_null(a);
+	assert_non_null(strstr(a->change, "115,712 bytes"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "115,712 in place of 122,880"));
+	arena_free(m.arena);
+}
+
+static void test_bandwidth_near_its_peak_is_done(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8 + 1, 256);
+	set_class(&m, "memory", 5, 91);
+	build(&m);
+	a = given(&m, ADVICE_FUSE);
+	assert_non_null(a);
+	assert_true(any_has(a->conflicts, a->conflicts_n, "rounds in another order"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "must tolerate"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "registers of both"));
+	assert_non_null(strstr(against(&m, ADVICE_TAIL), "memory is at 91%"));
+	assert_int_equal(m.out.n, 1);
+	arena_free(m.arena);
+}
+
+static void test_no_stall_codes_while_latency_bound(void **state)
+{
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.ops[0] = (struct metric_op){"FFMA", 64, 4, 4, 20};
+	m.ops[1] = (struct metric_op){"IMMA", 64, 4, 4, 20};
+	m.sass.ops_n = 2;
+	m.sass.whole.fma = 200;
+	set_class(&m, "latency", 20, 20);
+	build(&m);
+	assert_null(given(&m, ADVICE_FFMA_STALLS));
+	assert_null(given(&m, ADVICE_IMMA_STALLS));
+	assert_non_null(against(&m, ADVICE_FFMA_STALLS));
+	set_class(&m, "compute", 70, 20);
+	build(&m);
+	assert_non_null(given(&m, ADVICE_FFMA_STALLS));
+	/* nobody proved that one is too high */
+	m.ops[0].reducible = -1;
+	m.ops[1].reducible = 0;
+	build(&m);
+	assert_null(given(&m, ADVICE_FFMA_STALLS));
+	assert_null(against(&m, ADVICE_FFMA_STALLS));
+	assert_null(given(&m, ADVICE_IMMA_STALLS));
+	arena_free(m.arena);
+}
+
+static void test_waves(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	/* 8 blocks on 132 SMs: of 100 us at most what an eighth of 6% leaves */
+	make(&m, "NVIDIA H200", 8, 256);
+	build(&m);
+	a = given(&m, ADVICE_PARALLELISM);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "8 blocks for 132 SMs: 124 never work"));
+	assert_true(a->gain_low_pct >= 90 && a->gain_high_pct <= 99.4);
+	assert_null(given(&m, ADVICE_TAIL));
+	arena_free(m.arena);
+	/* one block past a wave of 1056: a block alone is done in an eighth to a quarter of a wave */
+	make(&m, "NVIDIA H200", 1057, 256);
+	build(&m);
+	a = given(&m, ADVICE_TAIL);
+	assert_non_null(a);
+	assert_true(a->gain_low_pct >= 9 && a->gain_low_pct <= 11.1);
+	assert_true(a->gain_high_pct >= 19 && a->gain_high_pct <= 21);
+	assert_null(given(&m, ADVICE_PARALLELISM));
+	arena_free(m.arena);
+}
+
+static void test_excess_sectors(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = 2;
+	m.sites[0] =
+		(struct metric_site){0x80,          "a.cu:7",    "LDG.E",     "load",
+				     derived(8448), derived(32), derived(28), "lane stride 4096 B"};
+	m.sites[1] = (struct metric_site){0x90,          NULL,       "STG.E",    "store",
+					  derived(8448), derived(4), derived(0), NULL};
+	build(&m);
+	a = given(&m, ADVICE_COALESCE);
+	assert_non_null(a);
+	assert_true(any_has(
+		a->evidence, a->evidence_n,
+		"LDG.E at 0x80 (a.cu:7): 32 sectors a request, 28 more than needed, lane stride 4096 B"));
+	/* of 36 sectors 8 are needed: 77.8% at most, where the caches deliver two thirds of the rest 53.8% */
+	assert_true(a->gain_high_pct <= 78 && a->gain_high_pct >= 76);
+	assert_true(a->gain_low_pct >= 51 && a->gain_low_pct <= 54);
+	set_class(&m, "compute", 80, 20);
+	build(&m);
+	assert_null(given(&m, ADVICE_COALESCE));
+	assert_non_null(against(&m, ADVICE_COALESCE));
+	/* no request takes more than it needs */
+	set_class(&m, "memory", 20, 70);
+	m.sites[0].excess = derived(0);
+	build(&m);
+	assert_null(given(&m, ADVICE_COALESCE));
+	arena_free(m.arena);
+}
+
+/* Of the times of a stand-in driver nothing is made: any other gives the same. */
+static void test_made_up_times_change_nothing(void **state)
+{
+	struct metric_advice first;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 8, 256);
+	m.run.no_times = true;
+	build(&m);
+	assert_int_equal(m.out.n, 1);
+	first = m.out.items[0];
+	m.k.times.median = 1;
+	build(&m);
+	assert_int_equal(m.out.n, 1);
+	assert_true(first.gain_low_pct == m.out.items[0].gain_low_pct);
+	assert_true(first.gain_high_pct == m.out.items[0].gain_high_pct);
+	arena_free(m.arena);
+}
+
+static void test_host_first(void **state)
+{
+	const struct advice_run idle = {45, false}, busy = {93, false}, open = {NAN, false};
+	struct arena *a = arena_new();
+	struct metric_advice out;
+
+	(void)state;
+	assert_true(advice_of_run(&out, &idle, a));
+	assert_string_equal(out.id, advice_rows[ADVICE_HOST].id);
+	assert_int_equal(out.evidence_n, 2);
+	assert_false(advice_of_run(&out, &busy, a));
+	assert_false(advice_of_run(&out, &open, a));
+	arena_free(a);
+}
+
+/* ------------------------------------------------------------------------------------- at random */
+
+static uint64_t seed = 88172645463325252u;
+
+static uint32_t draw(uint32_t n)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+/* Small and large, 0 and NaN. */
+static double any_real(double most)
+{
+	switch (draw(6)) {
+	case 0: return 0;
+	case 1: return NAN;
+	case 2: return draw(8);
+	default: return most * draw(10001) / 10000;
+	}
+}
+
+static double any_count(double most)
+{
+	double v = any_real(most);
+
+	return isnan(v) ? 0 : floor(v);
+}
+
+static struct quantity any_quantity(double most)
+{
+	double v = any_real(most);
+
+	return isnan(v) ? unknown : derived(v);
+}
+
+static void any_mix(struct metric_mix *x)
+{
+	double *v = (double *)x;
+
+	for (size_t i = 0; i < sizeof(*x) / sizeof(double); i++)
+		v[i] = draw(2) ? any_count(500) : 0;
+	x->issued = 1 + any_count(2000);
+}
+
+static void any_sites(struct made *m)
+{
+	static const char *const kinds[] = {"load", "store", "shared", "atomic", "branch"};
+	static const char *const patterns[] = {NULL, "lane stride 4096 B", "all lanes one address"};
+
+	m->access.sites = m->sites;
+	m->access.sites_n = draw(4);
+	for (size_t i = 0; i < m->access.sites_n; i++)
+		m->sites[i] = (struct metric_site){.offset = 16 * i,
+						   .op = "OP",
+						   .kind = kinds[draw(5)],
+						   .requests = any_quantity(1e6),
+						   .sectors_per_request = derived(4 + draw(29)),
+						   .excess = any_quantity(4),
+						   .pattern = patterns[draw(3)]};
+	m->access.divergence_pct = any_quantity(100);
+	m->access.excess_sectors = any_quantity(1e6);
+	m->k.access = draw(3) ? &m->access : NULL;
+}
+
+static void any_class(struct made *m)
+{
+	double compute = 1 + draw(100), memory = 1 + draw(100);
+
+	if (!draw(3))
+		set_class(m, "unknown", NAN, NAN);
+	else if (!draw(20))
+		set_class(m, "launch", NAN, NAN);
+	else
+		set_class(m,
+			  compute >= 60  ? (memory >= 60 ? "balanced" : "compute")
+			  : memory >= 60 ? "memory"
+					 : "latency",
+			  compute, memory);
+	m->k.roofline.intensity = draw(4) ? derived(1 + draw(100)) : unknown;
+	m->k.verdict.launch_bound = !draw(10);
+}
+
+static void make_any(struct made *m)
+{
+	static const char *const devices[] = {
+		"NVIDIA H200", "ga104-reference",         "a100-reference",
+		"NVIDIA B200", "NVIDIA GeForce RTX 5090", "Tesla T4"};
+	static const char *const ops[] = {"FFMA", "IMMA", "HMMA", "DFMA"};
+	const char *device = devices[draw(6)];
+
+	make(m, product_find(device) ? device : "NVIDIA H200", 1 + draw(draw(2) ? 200 : 100000),
+	     32 * (1 + draw(32)));
+	m->shape.dyn_smem_bytes = draw(2) ? draw(100000) : 0;
+	set_resources(m, draw(12) ? (int)draw(256) : -1, (int)draw(2) * (int)draw(48000));
+	m->k.occupancy_known = draw(12) > 0;
+	m->k.resources.local_bytes = draw(2) ? (int)draw(2000) : 0;
+	m->k.resources.spill_instructions = (int)draw(3) * 100 - 1;
+	m->k.code.debug_build = (int)draw(8) ? 0 : 1;
+	m->k.times.median = draw(4) ? 0.5 + any_count(500) : NAN;
+	m->k.launches = draw(1000);
+	m->run.busy_pct = any_real(100);
+	m->ops[0] = (struct metric_op){ops[draw(4)], 1 + draw(100), 1, 4, (int64_t)draw(3) - 1};
+	m->ops[1] = (struct metric_op){ops[draw(4)], 1 + draw(100), 1, 4, (int64_t)draw(3) - 1};
+	m->sass.ops_n = draw(3);
+	m->loop.ratio = any_real(100);
+	m->loop.load_ops = draw(2) ? draw(20) : 0;
+	m->loop.load_bytes_per_warp = draw(8) ? (int64_t)draw(8192) : -1;
+	m->loop.async_copies = draw(3) ? 0 : draw(8);
+	m->loop.trips = draw(2) ? draw(1000) : 0;
+	m->loop.compute_ops = draw(100);
+	m->loop.compute_op = draw(2) ? ops[draw(4)] : NULL;
+	m->loop.recurrence_cycles = any_real(200);
+	m->loop.recurrence_loads = any_real(3);
+	m->loop.turn_loads = any_real(20);
+	m->loop.issue_cycles = any_real(200);
+	m->sass.straight_loads = any_real(80);
+	m->sass.straight_all_loads = any_real(80);
+	m->sass.trips_known = draw(2);
+	m->sass.hot_loop = (int64_t)draw(2) - 1;
+	m->sass.has_products = !draw(3);
+	m->sass.idioms.doubles = draw(3) ? 0 : draw(64);
+	m->sass.idioms.sums = draw(3) ? 0 : draw(64);
+	any_mix(&m->sass.whole);
+	any_mix(&m->sass.hot);
+	m->k.code.sass = draw(8) ? &m->sass : NULL;
+	any_sites(m);
+	any_class(m);
+}
+
+/* Which advice a class rules out (the matrix needs that class, or says so). */
+static bool class_contradicts(const struct made *m, enum advice_id id)
+{
+	const char *class = m->k.verdict.class;
+	const bool is_latency = !strcmp(class, "latency"), is_compute = !strcmp(class, "compute");
+	const bool is_memory = !strcmp(class, "memory"), is_balanced = !strcmp(class, "balanced");
+
+	switch (id) {
+	case ADVICE_ASYNC_PIPELINE:
+	case ADVICE_ASYNC_BENCHMARK:
+	case ADVICE_ALGORITHM:
+	case ADVICE_WARPS_FIRST:
+	case ADVICE_SHRINK_TILE:
+	case ADVICE_FUSE: return !is_memory && !is_balanced;
+	case ADVICE_FFMA_STALLS:
+	case ADVICE_IMMA_STALLS:
+	case ADVICE_REUSE: return !is_compute && !is_balanced;
+	case ADVICE_RAISE_OCCUPANCY: return !is_latency;
+	case ADVICE_TENSOR_CORES: return is_latency || is_memory;
+	case ADVICE_PARALLELISM:
+	case ADVICE_TAIL:
+	case ADVICE_ILP:
+	case ADVICE_BARRIERS: return is_memory || is_compute || is_balanced;
+	case ADVICE_COALESCE:
+	case ADVICE_BANK_CONFLICTS:
+	case ADVICE_BYTES_IN_FLIGHT: return is_compute;
+	case ADVICE_DEPENDENT_LOADS: return is_compute || is_memory;
+	default: return false;
+	}
+}
+
+static void check_item(const struct made *m, const struct metric_advice *a, uint32_t round)
+{
+	const enum advice_id id = (enum advice_id)(advice_find(a->id) - advice_rows);
+	double left = m->k.work_known && quantity_known(&m->k.roofline.attained_pct)
+			      ? 100 - m->k.roofline.attained_pct.value
+			      : 100;
+
+	if (a->evidence_n < 2 || !a->change || !a->expect || !a->otherwise || !a->source)
+		fail_msg("round %u: %s is incomplete", round, a->id);
+	for (int i = 0; i < a->evidence_n; i++)
+		if (!a->evidence[i][0] || strstr(a->evidence[i], "nan") ||
+		    strstr(a->evidence[i], "inf"))
+			fail_msg("round %u: %s: evidence \"%s\"", round, a->id, a->evidence[i]);
+	for (int i = 0; i < a->conflicts_n; i++)
+		if (!a->conflicts[i][0] || strstr(a->conflicts[i], "nan"))
+			fail_msg("round %u: %s: conflict \"%s\"", round, a->id, a->conflicts[i]);
+	if (!(a->gain_low_pct >= 0 && a->gain_low_pct <= a->gain_high_pct &&
+	      a->gain_high_pct >= 1 && a->gain_high_pct <= 100))
+		fail_msg("round %u: %s gains %g to %g", round, a->id, a->gain_low_pct,
+			 a->gain_high_pct);
+	switch (id) {
+	case ADVICE_FUSE:
+	case ADVICE_ALGORITHM:
+	case ADVICE_TENSOR_CORES:
+	case ADVICE_FP64:
+	case ADVICE_LAUNCH:
+	case ADVICE_DEBUG_BUILD:
+	case ADVICE_ISOLATE: break;
+	default:
+		if (a->gain_high_pct > left + 1e-6)
+			fail_msg("round %u: %s gains %g of the %g that are left", round, a->id,
+				 a->gain_high_pct, left);
+	}
+	if (class_contradicts(m, id))
+		fail_msg("round %u: %s on a kernel of class %s", round, a->id, m->k.verdict.class);
+}
+
+static void test_no_kernel_is_told_a_contradiction(void **state)
+{
+	uint32_t seen[ADVICE_N] = {0}, left_out[ADVICE_N] = {0};
+
+	(void)state;
+	for (uint32_t round = 0; round < 100000; round++) {
+		struct made m;
+
+		make_any(&m);
+		build(&m);
+		assert_true(m.out.n <= ADVICE_ITEMS && m.out.not_now_n <= ADVICE_NOT_NOW);
+		for (size_t i = 0; i < m.out.n; i++) {
+			check_item(&m, &m.out.items[i], round);
+			seen[advice_find(m.out.items[i].id) - advice_rows]++;
+		}
+		for (size_t i = 0; i < m.out.not_now_n; i++) {
+			enum advice_id id =
+				(enum advice_id)(advice_find(m.out.not_now[i].id) - advice_rows);
+
+			assert_true(m.out.not_now[i].why && m.out.not_now[i].why[0]);
+			assert_null(given(&m, id));
+			left_out[id]++;
+		}
+		for (size_t i = 0; i < advice_pairs_n; i++)
+			if (given(&m, advice_pairs[i].first) && given(&m, advice_pairs[i].second))
+				fail_msg("round %u: %s with %s", round,
+					 advice_rows[advice_pairs[i].first].id,
+					 advice_rows[advice_pairs[i].second].id);
+		arena_free(m.arena);
+	}
+	/* The rounds reach every rule that looks at a kernel but for that of the image, which they have none of. */
+	for (size_t i = 0; i < ADVICE_N; i++)
+		if (!seen[i] && i != ADVICE_JIT && i != ADVICE_HOST)
+			fail_msg("no round was told %s", advice_rows[i].id);
+	assert_true(left_out[ADVICE_RAISE_OCCUPANCY] && left_out[ADVICE_ASYNC_PIPELINE]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_row_is_explained),
+		cmocka_unit_test(test_ids_are_distinct_and_found),
+		cmocka_unit_test(test_pairs_name_two),
+		cmocka_unit_test(test_nothing_wrong_nothing_said),
+		cmocka_unit_test(test_async_copy_computes_its_conflict),
+		cmocka_unit_test(test_occupancy_is_no_score),
+		cmocka_unit_test(test_bandwidth_near_its_peak_is_done),
+		cmocka_unit_test(test_no_stall_codes_while_latency_bound),
+		cmocka_unit_test(test_waves),
+		cmocka_unit_test(test_excess_sectors),
+		cmocka_unit_test(test_made_up_times_change_nothing),
+		cmocka_unit_test(test_host_first),
+		cmocka_unit_test(test_no_kernel_is_told_a_contradiction),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
