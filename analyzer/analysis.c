@@ -70,6 +70,8 @@ static void name_unused_work(const struct analysis *a, const struct analysis_req
 
 int analysis_open(struct analysis *a, const struct analysis_request *q, struct err *e)
 {
+	struct report_options options = q->report;
+
 	if (session_open(&a->session, q->dirs, q->dirs_n, q->rank, e) != 0) {
 		a->session.arena = NULL;
 		return -1;
@@ -90,7 +92,9 @@ int analysis_open(struct analysis *a, const struct analysis_request *q, struct e
 		return -1;
 	if (a->work)
 		name_unused_work(a, q);
-	return report_build(&a->report, &a->session, &a->model, &q->report, e);
+	options.listing = code_facts_listing;
+	options.listing_ctx = a->facts;
+	return report_build(&a->report, &a->session, &a->model, &options, e);
 }
 
 void analysis_close(struct analysis *a)

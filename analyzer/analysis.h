@@ -29,7 +29,7 @@ struct analysis_request {
 	int rank;         /* -1 = all */
 	const char *work; /* file of known work, NULL = none */
 	bool at_exit;     /* somebody waits for the recorded program to end: be quick and quiet */
-	struct report_options report;
+	struct report_options report; /* where listings are wanted, they are made here */
 };
 
 /* Fills *a (all zero before); free with analysis_close also after a failure. */

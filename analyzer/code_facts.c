@@ -9,13 +9,21 @@
 #include "arena.h"
 #include "code.h"
 #include "kernel_code.h"
+#include "kernel_listing.h"
 #include "keymap.h"
+#include "line_table.h"
 #include "vec.h"
 
 static const char no_compiler[] =
 	"the driver compiled this code from PTX, and it could not be compiled "
 	"again here (that needs the driver with a GPU, or ptxas)";
 static const char no_function[] = "the stored code has no function of this name";
+
+struct listed {
+	const struct session_kernel *kernel;
+	int sm;
+	const struct metric_listings *listings;
+};
 
 struct code_facts {
 	const struct session *session;
@@ -26,9 +34,12 @@ struct code_facts {
 	bool is_open;
 	const char *why; /* why it is not open */
 	struct code code;
+	bool has_lines; /* of that image */
+	struct line_table lines;
 	/* What was read of a kernel's instructions: its shapes come in any order. */
 	struct keymap read; /* by struct read_key */
 	VEC(struct model_code) read_code;
+	VEC(struct listed) listed;
 };
 
 struct read_key {
@@ -51,6 +62,9 @@ struct code_facts *code_facts_new(const struct session *s, bool simulated, unsig
 
 static void drop_image(struct code_facts *f)
 {
+	if (f->has_lines)
+		line_table_close(&f->lines);
+	f->has_lines = false;
 	if (f->is_open)
 		code_close(&f->code);
 	f->is_open = false;
@@ -64,6 +78,7 @@ void code_facts_free(struct code_facts *f)
 	drop_image(f);
 	keymap_fini(&f->read);
 	vec_fini(&f->read_code);
+	vec_fini(&f->listed);
 	free(f);
 }
 
@@ -148,4 +163,44 @@ void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struc
 		*kept = *code;
 		*index = (uint32_t)(f->read_code.n - 1);
 	}
+}
+
+/* Damaged lines cost the lines, not the listing. */
+static const struct line_table *source_lines(struct code_facts *f)
+{
+	if (!f->has_lines && f->code.cubin.has_lines)
+		f->has_lines = line_table_open(&f->lines, &f->code.cubin, NULL) == 0;
+	return f->has_lines ? &f->lines : NULL;
+}
+
+static const struct metric_listings *read_listing(struct code_facts *f,
+						  const struct session_kernel *kernel, int sm)
+{
+	const struct cubin_function *function;
+
+	if (f->image != kernel->image || f->sm != sm)
+		take_image(f, kernel->image, sm);
+	function = f->is_open ? cubin_find(&f->code.cubin, kernel->name) : NULL;
+	return function ? kernel_listing_read(&f->code.cubin, function, source_lines(f),
+					      f->session->arena, NULL)
+			: NULL;
+}
+
+const struct metric_listings *code_facts_listing(void *ctx, const struct session_kernel *kernel,
+						 int sm)
+{
+	struct code_facts *f = ctx;
+	const struct metric_listings *listings;
+	struct listed *kept;
+
+	if (!kernel->image || !kernel->name[0] || sm <= 0)
+		return NULL;
+	for (size_t i = 0; i < f->listed.n; i++)
+		if (f->listed.at[i].kernel == kernel && f->listed.at[i].sm == sm)
+			return f->listed.at[i].listings;
+	listings = read_listing(f, kernel, sm);
+	kept = vec_add(&f->listed);
+	if (kept)
+		*kept = (struct listed){kernel, sm, listings};
+	return listings;
 }

@@ -27,4 +27,13 @@ void code_facts_free(struct code_facts *f);
  */
 void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struct model_code *code);
 
+struct metric_listings;
+
+/*
+ * A report_listing_fn; `ctx` is a struct code_facts. The code that code_facts_of() spoke of, for people to read, in
+ * the session's arena; NULL when it is not at hand. Cheapest when kernels of one image come one after another.
+ */
+const struct metric_listings *code_facts_listing(void *ctx, const struct session_kernel *kernel,
+						 int sm);
+
 #endif

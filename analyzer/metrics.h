@@ -119,6 +119,34 @@ struct metric_sass {
 	const struct stall_path *path; /* of one warp through it; NULL = not known */
 };
 
+/* One instruction of a listing, with its control code. */
+struct metric_line {
+	uint32_t offset; /* bytes in the function */
+	uint8_t stall;   /* cycles until the warp's next instruction may issue */
+	uint8_t wait,
+		reuse; /* bit n: waits for barrier n; source n stays in the cache of operands */
+	int8_t write_barrier, read_barrier; /* that it takes until written, until read; -1 = none */
+	bool yield, is_decoded;
+	const char *text;   /* "@!P0 LDG.E R4, [R2.64]" */
+	const char *source; /* "file:line", NULL = not known */
+};
+
+/* The code of one loop, with what lies in it; or of the whole function, where nothing loops. */
+struct metric_listing {
+	uint32_t depth; /* of the loop, 1 = outermost; 0 = no loop */
+	bool is_main;   /* the loop that computes most, the K-tile */
+	const struct metric_line *lines;
+	size_t lines_n;
+	size_t left_out; /* instructions behind the last line */
+};
+
+/* Code for people to read: the main loop first, then innermost ones by offset. */
+struct metric_listings {
+	const struct metric_listing *at;
+	size_t n;
+	size_t left_out; /* loops that are not listed */
+};
+
 /* Access of a warp at one instruction, or a branch on which its lanes part. */
 struct metric_site {
 	uint64_t offset;  /* bytes in the function */

@@ -324,6 +324,7 @@ static void build_kernel(struct builder *b, struct report_kernel *k, const struc
 
 	kernel_id(k->id, s);
 	k->device = s->device;
+	k->shape = (size_t)(s - b->s->shapes);
 	k->run_count = s->runs;
 	build_names(b, k, s->kernel->name);
 	build_code(b, &k->code, s->kernel, hw->arch.sm, &m->code);
@@ -540,6 +541,34 @@ static void build_kernels(struct builder *b)
 	build_cases(b);
 }
 
+static const struct session_shape *shape_of(const struct builder *b, size_t kernel)
+{
+	return &b->s->shapes[b->r->kernels[kernel].shape];
+}
+
+/* Of the first kernels, image by image: opening one costs more than listing a kernel of it. */
+static void build_listings(struct builder *b)
+{
+	const struct report_options *o = b->o;
+	struct report *r = b->r;
+	const size_t wanted = o && o->listing ? o->listings : 0;
+	const size_t n = wanted < r->kernels_n ? wanted : r->kernels_n;
+	bool *done = report_must(b, arena_array(b->arena, n, sizeof(*done)));
+
+	for (size_t i = 0; done && i < n; i++) {
+		for (size_t k = i; k < n; k++) {
+			const struct session_shape *s = shape_of(b, k);
+
+			if (done[k] || s->kernel->image != shape_of(b, i)->kernel->image ||
+			    s->device != shape_of(b, i)->device)
+				continue;
+			done[k] = true;
+			r->kernels[k].listings = o->listing(o->listing_ctx, s->kernel,
+							    b->m->devices[s->device].hw.arch.sm);
+		}
+	}
+}
+
 int report_build(struct report *r, const struct session *s, const struct model *m,
 		 const struct report_options *o, struct err *e)
 {
@@ -550,6 +579,7 @@ int report_build(struct report *r, const struct session *s, const struct model *
 	build_kernels(&b);
 	if (!b.failed)
 		report_advice(&b);
+	build_listings(&b);
 	report_notes(&b);
 	if (b.failed)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");

@@ -78,6 +78,7 @@ struct report_code {
 struct report_kernel {
 	char id[17];
 	size_t device;
+	size_t shape; /* of the session, for what is added to the report later */
 	uint32_t run_count;
 	const char *name, *demangled, *short_name;
 	const char *variant; /* behind short_name, where others of this report have it too; else "" */
@@ -101,6 +102,8 @@ struct report_kernel {
 	const char *no_sass;                /* why */
 	const struct metric_access *access; /* NULL = not known */
 	const struct metric_stalls *stalls; /* NULL = not known */
+	const struct metric_listings
+		*listings; /* NULL = not asked for or not known; shapes of a kernel share them */
 	struct metric_advices advice;
 	struct metric_class verdict;
 	struct metric_finding traps[METRIC_FINDINGS];
@@ -142,6 +145,13 @@ struct report {
 		*no_counters; /* likewise for cache traffic and for what only counters tell */
 };
 
+struct session_kernel;
+
+/* A listing of a kernel's code as a device of that SM runs it, in the arena; NULL = the code is not at hand. */
+typedef const struct metric_listings *report_listing_fn(void *ctx,
+							const struct session_kernel *kernel,
+							int sm);
+
 struct report_options {
 	/* Keeps a kernel when it matches one of its three names; NULL = all. */
 	bool (*match)(void *ctx, const char *mangled, const char *demangled,
@@ -149,6 +159,10 @@ struct report_options {
 	void *match_ctx;
 	const char *pattern; /* what `match` looks for, to be named when nothing has it */
 	size_t top;          /* keep the first N, 0 = all */
+	/* The first N kernels get a listing of their code, which `listing` makes; 0 = none, for it costs time. */
+	size_t listings;
+	report_listing_fn *listing;
+	void *listing_ctx;
 };
 
 /* Everything is allocated in the session's arena and lives as long as it. Fails only for want of memory. */
