@@ -31,7 +31,7 @@ int cmd_schema(int argc, char **argv);
 
 struct report;
 
-/* Write a report as "text", "md", "json" or "csv" to `path`, NULL = standard output. top: 0 = as the format likes. */
+/* Write a report as "text", "md", "json", "csv" or "html" to `path`, NULL = standard output. top: 0 = as the format likes. */
 int cmd_write_report(const struct report *r, const char *format, const char *path, size_t top,
 		     struct err *e);
 

@@ -16,6 +16,7 @@
 #include "code_pick.h"
 #include "demangle.h"
 #include "model.h"
+#include "render.h"
 #include "report.h"
 #include "session_given.h"
 #include "text.h"
@@ -361,13 +362,14 @@ static int given_work(void *ctx, const struct session_shape *shape, struct work 
 
 static int build(struct job *a, struct err *e)
 {
-	const struct report_options o = {.match = NULL};
+	struct report_options o = {.listing = code_facts_listing};
 	struct model_sources sources = {&a->q.peaks, code_facts_of, NULL, given_work, &a->q};
 
 	a->facts = code_facts_new(&a->session, false, 0, "");
 	if (!a->facts)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
-	sources.code_ctx = a->facts;
+	sources.code_ctx = o.listing_ctx = a->facts;
+	o.listings = strcmp(a->q.format, "html") == 0 ? RENDER_LISTINGS : 0;
 	if (model_build(&a->model, &a->session, &sources, e) != 0)
 		return -1;
 	return report_build(&a->report, &a->session, &a->model, &o, e);

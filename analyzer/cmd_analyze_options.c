@@ -74,7 +74,7 @@ struct words {
 		{"--json", OPTION_FLAG, &(w)->json, NULL,                                         \
 		 "everything, for programs (kbn schema kbn-report/1)"},                           \
 		{"--csv", OPTION_FLAG, &(w)->csv, NULL, "one row per kernel"},                    \
-		{"--html", OPTION_FLAG, &(w)->html, NULL, NULL},                                  \
+		{"--html", OPTION_FLAG, &(w)->html, NULL, "a page of its own for a browser"},     \
 		{"-o", OPTION_TEXT, &(q)->output, "FILE",                                         \
 		 "write to FILE instead of standard output"},                                     \
 	{                                                                                         \
@@ -103,12 +103,9 @@ static int need(const char *option, const int64_t v[3], struct err *e)
 
 static int take_format(struct analyze_request *q, const struct words *w, struct err *e)
 {
-	if (w->html)
-		return err_set(e, ERR_USAGE, -1,
-			       "--html is not in this version; --md can be read as it is");
-	if (w->json + w->md + w->text + w->csv > 1)
+	if (w->json + w->md + w->text + w->csv + w->html > 1)
 		return err_set(e, ERR_USAGE, -1, "one format at a time");
-	q->format = w->json ? "json" : w->md ? "md" : w->csv ? "csv" : "text";
+	q->format = w->json ? "json" : w->md ? "md" : w->csv ? "csv" : w->html ? "html" : "text";
 	return 0;
 }
 

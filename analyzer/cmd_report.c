@@ -29,7 +29,8 @@ struct request {
 		{"--json", OPTION_FLAG, &(q)->json, NULL,                                                     \
 		 "everything, for programs (kbn schema kbn-report/1)"},                                       \
 		{"--csv", OPTION_FLAG, &(q)->csv, NULL, "one row per kernel, for spreadsheets"},              \
-		{"--html", OPTION_FLAG, &(q)->html, NULL, NULL},                                              \
+		{"--html", OPTION_FLAG, &(q)->html, NULL,                                                     \
+		 "a page of its own for a browser: roofline, table, sections"},                               \
 		{"-o", OPTION_TEXT, &(q)->output, "FILE",                                                     \
 		 "write to FILE instead of standard output"},                                                 \
 		{"--top", OPTION_NUMBER, &(q)->top, "N",                                                      \
@@ -62,10 +63,7 @@ static int parse(struct request *q, int argc, char **argv, struct err *e)
 		printf("\nFor example:  kbn report kbn-4711 --kernel gemm --md -o gemm.md\n");
 		return 0;
 	}
-	if (q->html)
-		return err_set(e, ERR_USAGE, -1,
-			       "--html is not in this version; --md can be read as it is");
-	if (q->json + q->md + q->text + q->csv > 1)
+	if (q->json + q->md + q->text + q->csv + q->html > 1)
 		return err_set(e, ERR_USAGE, -1, "one format at a time");
 	if (q->rank > INT32_MAX)
 		return err_set(e, ERR_USAGE, -1, "--rank is too large");
@@ -75,6 +73,32 @@ static int parse(struct request *q, int argc, char **argv, struct err *e)
 			"--report is of kbn run; here the format is an option: kbn report DIR --%s",
 			render_find(q->report) ? q->report : "json");
 	return q->dirs_n ? 0 : err_set(e, ERR_USAGE, -1, "no directory given");
+}
+
+/* Is `name` in a list like "md,json"? */
+static bool listed(const char *list, const char *name)
+{
+	size_t n = strlen(name), word;
+
+	for (; *list; list += word + (list[word] == ',')) {
+		word = strcspn(list, ",");
+		if (word == n && strncmp(list, name, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The formats that are to be written at the end of a program. */
+static const char *asked(void)
+{
+	const char *list = getenv("KBN_REPORT");
+
+	return list && *list ? list : "md,json";
+}
+
+static bool wants_html(const struct request *q)
+{
+	return q->at_exit ? listed(asked(), "html") : q->html;
 }
 
 static int open_report(struct analysis *a, const struct request *q, struct names_filter *filter,
@@ -90,7 +114,8 @@ static int open_report(struct analysis *a, const struct request *q, struct names
 		.report = {.match = filter ? names_match : NULL,
 			   .match_ctx = filter,
 			   .pattern = q->kernel,
-			   .top = (size_t)(q->top > 0 ? q->top : 0)},
+			   .top = (size_t)(q->top > 0 ? q->top : 0),
+			   .listings = wants_html(q) ? RENDER_LISTINGS : 0},
 	};
 
 	return analysis_open(a, &r, e);
@@ -98,29 +123,16 @@ static int open_report(struct analysis *a, const struct request *q, struct names
 
 static const char *format_name(const struct request *q)
 {
-	return q->json ? "json" : q->md ? "md" : q->csv ? "csv" : "text";
+	return q->json ? "json" : q->md ? "md" : q->csv ? "csv" : q->html ? "html" : "text";
 }
 
 /* ---- at the end of a recorded program ---- */
 
-/* Is `name` in a list like "md,json"? */
-static bool listed(const char *list, const char *name)
-{
-	size_t n = strlen(name), word;
-
-	for (; *list; list += word + (list[word] == ',')) {
-		word = strcspn(list, ",");
-		if (word == n && strncmp(list, name, n) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Writes what KBN_REPORT asks for; *first = the path of the first one, to be named to the user. */
 static int write_files(const char *dir, const struct report *r, char first[4400], struct err *e)
 {
-	static const char *const names[] = {"md", "json", "csv"};
-	const char *list = getenv("KBN_REPORT");
+	static const char *const names[] = {"md", "json", "csv", "html"};
+	const char *list = asked();
 	struct render_options o = {100, 0};
 
 	first[0] = '\0';
@@ -128,7 +140,7 @@ static int write_files(const char *dir, const struct report *r, char first[4400]
 		const struct render_format *f = render_find(names[i]);
 		char path[4400];
 
-		if (!listed(list && *list ? list : "md,json", names[i]))
+		if (!listed(list, names[i]))
 			continue;
 		snprintf(path, sizeof(path), "%.4096s/%s", dir, f->file);
 		if (render_file(f, r, &o, path, e) != 0)

@@ -51,9 +51,7 @@ void run_options_help(FILE *out)
 
 static void say_instead_of_format(const char *value)
 {
-	if (strstr(value, "html"))
-		fprintf(stderr, "HTML is not in this version; report.md can be read as it is\n");
-	else if (strstr(value, "text") || strstr(value, "txt"))
+	if (strstr(value, "text") || strstr(value, "txt"))
 		fprintf(stderr,
 			"the table is printed at the end when stderr is a terminal, and at any "
 			"time by: kbn report DIR\n");
@@ -71,7 +69,7 @@ static void say_instead_of_option(const char *arg, size_t name)
 		{"--json", "kbn run --report json -- APP..."},
 		{"--csv", "kbn run --report csv -- APP..."},
 		{"--text", "kbn report DIR, when the program has ended"},
-		{"--html", "kbn run --report md -- APP...; HTML is not in this version"},
+		{"--html", "kbn run --report html -- APP..."},
 		{"--top", "kbn report DIR --top N, when the program has ended"},
 		{"--kernel",
 		 "kbn run --kernels RE -- APP... records only these; kbn report DIR --kernel RE "
@@ -128,7 +126,7 @@ static bool is_report_list(const char *value)
 {
 	size_t n;
 
-	while ((n = word_of(value, ",", "md|json|csv|none")) && value[n])
+	while ((n = word_of(value, ",", "md|json|csv|html|none")) && value[n])
 		value += n + 1;
 	return n > 0;
 }
@@ -200,7 +198,7 @@ static const char *check_value(const struct setting *s, const char *value)
 	if (s == &settings[KBN_ENV_RANK])
 		return !*value || is_rank_list(value) ? NULL : "must be ranks such as 0,3-5";
 	if (s == &settings[KBN_ENV_REPORT])
-		return is_report_list(value) ? NULL : "must be a list of md, json, csv, none";
+		return is_report_list(value) ? NULL : "must be a list of md, json, csv, html, none";
 	if (!strcmp(s->argument, "on|off"))
 		return is_word(value, "on|off|1|0") ? NULL : must_be_one_of;
 	if (strchr(s->argument, '|'))

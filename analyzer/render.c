@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const struct render_format *const formats[] = {&render_text, &render_md, &render_json,
-						      &render_csv};
+						      &render_csv, &render_html};
 
 const struct render_format *render_find(const char *name)
 {

@@ -22,7 +22,10 @@ struct render_format {
 		      struct err *e);
 };
 
-extern const struct render_format render_text, render_md, render_json, render_csv;
+extern const struct render_format render_text, render_md, render_json, render_csv, render_html;
+
+/* Kernels whose code is listed, by the format that does: see struct report_options. */
+#define RENDER_LISTINGS 20
 
 /* By name; NULL = there is no such format. */
 const struct render_format *render_find(const char *name);

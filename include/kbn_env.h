@@ -24,7 +24,7 @@
 	X(STACKS,    "KBN_STACKS",    "--stacks",   "on|off",  "off",      "host call stacks of first launches (not in this version)")             \
 	X(TIMELINE,  "KBN_TIMELINE",  "--timeline", "on|off",  "off",      "raw launches with times, capped (not in this version)")                \
 	X(COPIES,    "KBN_COPIES",    "",           "on|off",  "off",      "count copies and memory sets")                   \
-	X(REPORT,    "KBN_REPORT",    "--report",   "LIST",    "md,json",  "reports written at exit: md, json, csv, none") \
+	X(REPORT,    "KBN_REPORT",    "--report",   "LIST",    "md,json",  "reports written at exit: md, json, csv, html, none") \
 	X(EXIT_WAIT, "KBN_EXIT_WAIT", "",           "SECONDS", "10",       "how long the ending process waits for the report") \
 	X(SEAL_WAIT, "KBN_SEAL_WAIT", "",           "SECONDS", "2",        "how long the ending process waits for the GPU's last times") \
 	X(SLOTS,     "KBN_SLOTS",     "",           "N",       "65536",    "most kernel shapes kept apart, then overflow slots") \

@@ -335,7 +335,7 @@ static void impossible(void **state)
 		"--grid 16",
 		"--block 16",
 		"--grid 1 --block 1 --json --md",
-		"--grid 1 --block 1 --html",
+		"--grid 1 --block 1 --html --csv",
 		"--grid 1 --block 1 --kernel nosuch",
 		"--grid 1 --block 1 --kernel (",
 		"--grid 1 --block 1 --time-us -1",
