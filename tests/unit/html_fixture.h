@@ -44,8 +44,8 @@ static inline const struct metric_sass *made_sass(struct arena *a, uint32_t *see
 
 	assert_true(s && ops && loops);
 	for (size_t i = 0; i < n; i++) {
-		ops[i] = (struct metric_op){names[i], (uint32_t)(800 / (i + 1)), 1, 4,
-					    i == 0 ? 12 : 0};
+		ops[i] = (struct metric_op){names[i], (uint32_t)(800 / (i + 1)), 1,
+					    4,        i == 0 ? 12 : 0,           NULL};
 		s->instructions += ops[i].n;
 	}
 	for (size_t i = 0; i < loops_n; i++)

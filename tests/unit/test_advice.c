@@ -310,8 +310,8 @@ static void test_no_stall_codes_while_latency_bound(void **state)
 
 	(void)state;
 	make(&m, "NVIDIA H200", 132 * 8, 256);
-	m.ops[0] = (struct metric_op){"FFMA", 64, 4, 4, 20};
-	m.ops[1] = (struct metric_op){"IMMA", 64, 4, 4, 20};
+	m.ops[0] = (struct metric_op){"FFMA", 64, 4, 4, 20, NULL};
+	m.ops[1] = (struct metric_op){"IMMA", 64, 4, 4, 20, NULL};
 	m.sass.ops_n = 2;
 	m.sass.whole.fma = 200;
 	set_class(&m, "latency", 20, 20);
@@ -532,8 +532,10 @@ static void make_any(struct made *m)
 	m->k.times.median = draw(4) ? 0.5 + any_count(500) : NAN;
 	m->k.launches = draw(1000);
 	m->run.busy_pct = any_real(100);
-	m->ops[0] = (struct metric_op){ops[draw(4)], 1 + draw(100), 1, 4, (int64_t)draw(3) - 1};
-	m->ops[1] = (struct metric_op){ops[draw(4)], 1 + draw(100), 1, 4, (int64_t)draw(3) - 1};
+	m->ops[0] =
+		(struct metric_op){ops[draw(4)], 1 + draw(100), 1, 4, (int64_t)draw(3) - 1, NULL};
+	m->ops[1] =
+		(struct metric_op){ops[draw(4)], 1 + draw(100), 1, 4, (int64_t)draw(3) - 1, NULL};
 	m->sass.ops_n = draw(3);
 	m->loop.ratio = any_real(100);
 	m->loop.load_ops = draw(2) ? draw(20) : 0;
