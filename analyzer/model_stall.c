@@ -52,6 +52,11 @@ static double all_bytes(const struct model_kernel *k, double turns)
 	       (p->bytes[0] + turns * p->bytes[1]);
 }
 
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 static unsigned rounded_up(unsigned n, unsigned by)
 {
 	return (n + by - 1) / by;
@@ -95,6 +100,8 @@ static struct stall_sm scheduler(const struct model_kernel *k, const struct mode
 			      : far == IN_L2 ? l2_per_sm(d)
 					     : L1_PER_SM) /
 			     sm.schedulers;
+	sm.shared_by = sqrt(larger(sm.block_warps - 1.0, 1) *
+			    larger((double)count_volume(k->shape->cluster), 1));
 	sm.is_local_in_l1 = is_local_in_l1(k, &d->hw.arch);
 	return sm;
 }
@@ -150,7 +157,7 @@ static void find_turns(struct picture *v, double us)
 
 /*
  * With a time and no loop to guess: what comes nearest to it. Else what all warps load decides: what is larger than
- * the L2 comes from DRAM.
+ * the L2 comes from DRAM. Of loops to guess one turn counts: tiles that follow are often those of other blocks.
  */
 static enum far choose(const struct model_kernel *k, const struct model_device *d,
 		       const struct picture v[FARS])
@@ -159,7 +166,7 @@ static enum far choose(const struct model_kernel *k, const struct model_device *
 	enum far best = IN_DRAM;
 
 	if (!needs_l1(k, d))
-		return all_bytes(k, v[IN_L2].turns) <= (double)d->hw.l2_bytes ? IN_L2 : IN_DRAM;
+		return all_bytes(k, 1.0 / STALL_TURNS) <= (double)d->hw.l2_bytes ? IN_L2 : IN_DRAM;
 	for (enum far f = IN_L1; f < IN_DRAM; f++)
 		if (v[f].us[0] > 0 && fabs(log(v[f].us[0] / us)) < fabs(log(v[best].us[0] / us)))
 			best = f;
@@ -168,9 +175,15 @@ static enum far choose(const struct model_kernel *k, const struct model_device *
 
 /* ------------------------------------------------------------------------------- what is said of it */
 
+/* A wait for data on a barrier in shared memory is sampled as one on a scoreboard of memory. */
 static double cycles_of(const struct picture *v, int reason)
 {
-	return v->shares.cycles[0][reason] + v->turns * v->shares.cycles[1][reason];
+	const double *certain = v->shares.cycles[0], *guessed = v->shares.cycles[1];
+	double cycles = certain[reason] + v->turns * guessed[reason];
+
+	if (reason == STALL_LONG)
+		cycles += certain[STALL_MBARRIER] + v->turns * guessed[STALL_MBARRIER];
+	return reason == STALL_MBARRIER ? 0 : cycles;
 }
 
 static double share_of(const struct picture *v, int reason)

@@ -26,8 +26,11 @@ enum stall_pipe {
 };
 
 #define STALL_TURNS  16u   /* of a loop nobody knows about */
-#define STALL_STEPS  1024u /* longer ways are cut off: by then most of them turn in a loop */
+#define STALL_STEPS  2048u /* longer ways are cut off: by then most of them turn in a loop */
 #define STALL_NO_BAR 7u    /* no scoreboard */
+
+/* Products that a warp group only starts: WARPGROUP waits for them. */
+enum stall_group { STALL_NO_GROUP, STALL_STARTS, STALL_WAITS_ALL, STALL_WAITS_EARLIER };
 
 enum stall_access { STALL_NO_ACCESS, STALL_LOADS, STALL_STORES };
 
@@ -44,9 +47,12 @@ struct stall_step {
 	uint8_t pending_of, pending; /* and of one until no more than so many are under way */
 	uint8_t access;              /* enum stall_access, of GLOBAL and SHARED */
 	uint8_t bytes;               /* of a thread; 0 = not told */
-	bool is_atomic;              /* with a result */
-	bool is_local;               /* memory of the thread's own */
-	bool is_again;               /* touches what the warp has touched just before: in the L1 */
+	uint8_t group;               /* enum stall_group */
+	uint16_t streamed; /* bytes from shared memory that such a product needs, a warp's share */
+	bool is_mbarrier;  /* tests a barrier that tells of data */
+	bool is_atomic;    /* with a result */
+	bool is_local;     /* memory of the thread's own */
+	bool is_again;     /* touches what the warp has touched just before: in the L1 */
 	bool is_block_wide, is_exit;
 	bool is_guessed; /* in a loop that turns nobody knows how often: STALL_TURNS of them */
 };

@@ -8,17 +8,20 @@
 
 #include "arena.h"
 
-#define ISSUES   6000u    /* enough was seen */
-#define CYCLES   2000000u /* the same */
-#define DEEPEST  8u       /* of the queues */
-#define STARTED  24u      /* cycles from one block to the next when a kernel begins; assumed */
-#define REPLACED 120u     /* from the end of a block to the next one's first instruction; assumed */
-#define BARRIER  24u      /* from the last warp's arrival on */
-#define PENDING  8u       /* completions that a scoreboard remembers, for DEPBAR */
-#define SECTOR   32.0
-#define LANES    32.0
-#define NEVER    UINT32_MAX
-#define LOCAL_L1 33u /* cycles, as latency.def has it */
+#define ISSUES      6000u    /* enough was seen */
+#define ISSUES_MOST 20000u   /* where one way is longer */
+#define CYCLES      2000000u /* the same */
+#define DEEPEST     8u       /* of the queues */
+#define STARTED     24u      /* cycles from one block to the next when a kernel begins; assumed */
+#define REPLACED    120u /* from the end of a block to the next one's first instruction; assumed */
+#define BARRIER     24u  /* from the last warp's arrival on */
+#define PENDING     8u   /* completions that a scoreboard remembers, for DEPBAR */
+#define SECTOR      32.0
+#define LANES       32.0
+#define NEVER       UINT32_MAX
+#define ASKED       20u /* cycles to ask a barrier in shared memory; assumed */
+#define AHEAD       2   /* latencies, of copies by the block's other warps; assumed */
+#define LOCAL_L1    33u /* cycles, as latency.def has it */
 #define ACCEPTED \
 	100u /* from leaving its queue until a store is out of the way of its warp's end; assumed */
 
@@ -36,10 +39,11 @@ struct scoreboard {
 };
 
 struct warp {
-	uint32_t at;           /* step */
-	uint32_t since, until; /* its state holds from, to */
-	uint32_t stored;       /* its stores are through */
-	uint8_t state;         /* enum stall_reason */
+	uint32_t at;             /* step */
+	uint32_t since, until;   /* its state holds from, to */
+	uint32_t stored;         /* its stores are through, */
+	uint32_t group, earlier; /* its products, and those before its last WARPGROUP */
+	uint8_t state;           /* enum stall_reason */
 	bool is_here, at_barrier;
 	struct scoreboard boards[6];
 };
@@ -59,7 +63,8 @@ struct sim {
 	uint32_t pipe_free[STALL_PIPES];
 	struct queue mio, lg;
 	double memory_free;
-	unsigned last; /* warp that issued */
+	double streamed; /* when the data of the next product is in shared memory */
+	unsigned last;   /* warp that issued */
 };
 
 static uint32_t later(uint32_t a, uint32_t b)
@@ -143,7 +148,10 @@ static bool can_issue(struct sim *s, struct warp *w, uint32_t now)
 	} else if (until <= now && step->pipe == STALL_PIPE_GLOBAL) {
 		until = queue_room(&s->lg);
 		reason = STALL_LG;
-	} else if (until <= now) {
+	} else if (until <= now && step->group >= STALL_WAITS_ALL) {
+		until = step->group == STALL_WAITS_ALL ? w->group : w->earlier;
+		reason = STALL_TENSOR;
+	} else if (until <= now && step->group != STALL_STARTS) {
 		until = s->pipe_free[step->pipe];
 		reason = STALL_MATH;
 	}
@@ -206,6 +214,16 @@ static void set_board(struct warp *w, unsigned board, uint32_t done, enum stall_
 	}
 }
 
+/* Operands of products are copied ahead: no later than the memory can, as far ahead as AHEAD latencies. */
+static void stream(struct sim *s, const struct stall_step *step, uint32_t now)
+{
+	const double from = (double)now - AHEAD * s->sm->latency;
+
+	if (s->streamed < from)
+		s->streamed = from;
+	s->streamed += step->streamed / s->sm->shared_by / s->sm->bytes_per_cycle;
+}
+
 /* Takes its pipe or queue; when its result is there (*done), and its sources are read. */
 static uint32_t occupy(struct sim *s, struct warp *w, const struct stall_step *step, uint32_t now,
 		       uint32_t *done)
@@ -227,9 +245,19 @@ static uint32_t occupy(struct sim *s, struct warp *w, const struct stall_step *s
 		begin = later(now + 1, s->pipe_free[STALL_PIPE_XU]);
 		s->mio.begins[s->mio.n++ % DEEPEST] = begin;
 		s->pipe_free[STALL_PIPE_XU] = begin + step->cycles;
+	} else if (step->group == STALL_STARTS) {
+		begin = later(now, s->pipe_free[step->pipe]);
+		s->pipe_free[step->pipe] = w->group = begin + step->cycles;
+		stream(s, step, now);
+	} else if (step->is_mbarrier) {
+		begin = later(now + ASKED, (uint32_t)s->streamed);
+		*done = begin;
+		return begin;
 	} else if (step->pipe != STALL_PIPE_NONE) {
 		s->pipe_free[step->pipe] = now + step->cycles;
 	}
+	if (step->group >= STALL_WAITS_ALL)
+		w->earlier = w->group;
 	s->out->pipe_busy[step->pipe] += step->cycles;
 	*done = begin + step->result;
 	return begin + step->read;
@@ -342,9 +370,11 @@ static struct warp *look(struct sim *s, uint32_t now, uint32_t *next)
 
 static void run(struct sim *s)
 {
+	uint64_t most = (uint64_t)s->path->n * s->sm->warps;
 	uint32_t now = 0, next;
 
-	while (s->out->issued < ISSUES && now < CYCLES) {
+	most = most < ISSUES ? ISSUES : most > ISSUES_MOST ? ISSUES_MOST : most;
+	while (s->out->issued < most && now < CYCLES) {
 		struct warp *w = look(s, now, &next);
 
 		if (w) {

@@ -16,7 +16,8 @@ struct stall_sm {
 	uint64_t blocks;        /* that it gets in all, parts of blocks */
 	double bytes_per_cycle; /* its share of what is behind the L1 */
 	unsigned latency;       /* of that, cycles */
-	bool is_local_in_l1;    /* the local memory of all warps fits there */
+	double shared_by; /* so many times what is copied for products serves: other groups, other blocks */
+	bool is_local_in_l1; /* the local memory of all warps fits there */
 	const float *
 		spread; /* of each step: sectors or wavefronts, of those of lanes side by side; NULL = 1 */
 };

@@ -1,11 +1,13 @@
 """
 How well kbn's picture of stalls agrees with Nsight Compute's sampling: the top reason, and whether it is among
 the top two of either side. Offline.
-usage: stall_score.py [-v] REPORT.json SAMPLES.json [REPORT.json SAMPLES.json]...
-       REPORT  kbn report --json (a kernel is found by its mangled name, and by its geometry where given)
-       SAMPLES {mangled name: {reason: samples}}, or [{"name": ..., "grid": [x, y, z], "block": [x, y, z],
-               "shares": {reason: share}}, ...]; reasons as in smsp__pcsamp_warps_issue_stalled_<reason>
+usage: stall_score.py [-v] SAMPLES.json REPORT.json...
+       SAMPLES {"kernels": [{"name": mangled, "grid": [x, y, z], "block": [x, y, z], "samples": {reason: n}}, ...]}, as
+               section v of gpu-check writes it, or {mangled name: {reason: n}}; reasons as in
+               smsp__pcsamp_warps_issue_stalled_<reason>
+       REPORT  kbn report --json; a kernel is looked for by its name and geometry
 """
+import collections
 import json
 import sys
 
@@ -27,15 +29,15 @@ def measured(samples):
 
 
 def cases(data):
-    if isinstance(data, dict):
-        data = [{"name": k, "shares": v} for k, v in data.items()]
-    for case in data:
-        yield case, case.get("shares") or case.get("samples") or case.get("stalls")
+    if isinstance(data, dict) and "kernels" in data:
+        return data["kernels"]
+    return [{"name": k, "samples": v} for k, v in data.items()]
 
 
-def derived(report, case):
-    for k in report["kernels"]:
-        if k["name"] != case["name"] or any(case.get(g) and case[g] != k["launch"][g] for g in ("grid", "block")):
+def derived(reports, case):
+    for k in (k for r in reports for k in r["kernels"]):
+        if k["name"] != case["name"] or any(case.get(g, k["launch"][g]) != k["launch"][g]
+                                            for g in ("grid", "block", "dyn_smem_bytes")):
             continue
         stalls = {r: q["value"] for r, q in k["stalls"].items()}
         if None not in stalls.values():
@@ -53,26 +55,28 @@ def text(shares, n=4):
 
 def main(args):
     verbose = "-v" in args
-    args = [a for a in args if a != "-v"]
-    n = top = second = 0
-    for report, samples in zip(args[::2], args[1::2]):
-        report = json.load(open(report))
-        for case, raw in cases(json.load(open(samples))):
-            real, ours = measured(raw), derived(report, case)
-            if not real or sum(v for k, v in raw.items() if not k.endswith("_not_issued")) < FEWEST and \
-                    sum(raw.values()) > 150:
-                continue
-            if not ours:
-                print("----- %s: no picture" % case["name"][:60])
-                n += 1
-                continue
-            a, b = ranked(real), ranked(ours)
-            n, top, second = n + 1, top + (a[0] == b[0]), second + (a[0] in b[:2])
-            if verbose:
-                mark = "=" if a[0] == b[0] else "2" if a[0] in b[:2] else "x"
-                print("%s %-32s ncu: %s\n  %-32s kbn: %s" % (mark, case["name"][:32], text(real), "", text(ours)))
-    print("%d kernels: top reason right %d (%.0f %%), the real top among kbn's first two %d (%.0f %%)" % (
-        n, top, 100 * top / max(n, 1), second, 100 * second / max(n, 1)))
+    samples, *reports = [a for a in args if a != "-v"]
+    reports = [json.load(open(r)) for r in reports]
+    tops, found = collections.Counter(), []
+    for case in cases(json.load(open(samples))):
+        n = sum(v for k, v in case["samples"].items() if not k.endswith("_not_issued"))
+        if n < FEWEST:
+            continue
+        real, ours = measured(case["samples"]), derived(reports, case)
+        if not ours:
+            print("- %s: no picture" % case["name"][:60])
+        order = ranked(ours)[:2] if ours else [None, None]
+        top = ranked(real)[0]
+        found.append((top == order[0], top in order))
+        tops[top, order[0]] += 1
+        if verbose and ours:
+            print("%s %-40s ncu: %s\n  %-40s kbn: %s" % ("=" if found[-1][0] else "2" if found[-1][1] else "x",
+                                                       case["name"][-40:], text(real), "", text(ours)))
+    for (real, ours), n in sorted(tops.items(), key=lambda t: -t[1]):
+        print("%5d  sampled %s, derived %s" % (n, real, ours))
+    right, among = (sum(f[i] for f in found) for i in (0, 1))
+    print("%d kernels: the top reason is right for %d (%.0f %%), among the first two for %d (%.0f %%)" % (
+        len(found), right, 100 * right / max(len(found), 1), among, 100 * among / max(len(found), 1)))
 
 
 main(sys.argv[1:])

@@ -117,6 +117,7 @@ static struct stall_sm sm_of(unsigned warps)
 				 .blocks = warps,
 				 .bytes_per_cycle = FAR_ENOUGH,
 				 .latency = 300,
+				 .shared_by = 1,
 				 .is_local_in_l1 = true};
 }
 
@@ -239,6 +240,67 @@ static void special_functions(void **state)
 	assert_true(s.pipe_busy[STALL_PIPE_XU] > 0.5 * s.elapsed);
 }
 
+/* Ways to one place are passed by twice; the way of gemm_good goes to its products at once. */
+static void ways_that_are_taken(void **state)
+{
+	const struct stall_path *p = path_of("gemm_good");
+	uint32_t first = 0;
+
+	(void)state;
+	while (first < p->n && p->steps[first].pipe != STALL_PIPE_TENSOR)
+		first++;
+	assert_true(first < p->n / 2);
+	assert_true(weight_of(p, STALL_PIPE_TENSOR) >= 16 * 8);
+	for (uint32_t i = 0; i < p->n; i++) /* m16n8k16 at 0.63 x 512 multiply-adds a cycle */
+		if (p->steps[i].pipe == STALL_PIPE_TENSOR)
+			assert_in_range(p->steps[i].cycles, 3, 7);
+}
+
+/* Twelve warps of four steps each that are made by hand: products of groups, and who waits for them. */
+static void products_of_groups(void **state)
+{
+	struct stall_step steps[] = {
+		{.weight = 1,
+		 .stall = 1,
+		 .group = STALL_STARTS,
+		 .pipe = STALL_PIPE_TENSOR,
+		 .cycles = 100,
+		 .streamed = 400},
+		{.weight = 1, .stall = 1, .group = STALL_WAITS_ALL},
+		{.weight = 1,
+		 .stall = 2,
+		 .is_mbarrier = true,
+		 .write_barrier = 0,
+		 .reason = STALL_MBARRIER},
+		{.weight = 1, .stall = 1, .waits = 1, .is_exit = true},
+	};
+	const struct stall_path p = {.steps = steps, .n = 4};
+	struct stall_sm sm = sm_of(3);
+	struct stall_shares s;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		steps[i].pending_of = steps[i].read_barrier = STALL_NO_BAR;
+		if (i != 2)
+			steps[i].write_barrier = STALL_NO_BAR;
+	}
+	sm.blocks = 60;
+	s = run(&p, &sm);
+	assert_int_equal(top(&s), STALL_TENSOR);
+	assert_true(s.elapsed >= 60 * 100); /* one product after the other */
+	sm.bytes_per_cycle = 1; /* now the data comes later than the products are done */
+	s = run(&p, &sm);
+	assert_int_equal(top(&s), STALL_MBARRIER);
+	assert_true(s.elapsed >= 59 * 400);
+	sm.shared_by = 8;
+	s = run(&p, &sm);
+	assert_int_equal(top(&s), STALL_TENSOR);
+	steps[1].group = STALL_WAITS_EARLIER; /* nothing is earlier */
+	sm.bytes_per_cycle = FAR_ENOUGH;
+	s = run(&p, &sm);
+	assert_true(all(&s, STALL_TENSOR) == 0);
+}
+
 static void nothing_to_run(void **state)
 {
 	const struct stall_path *p = path_of("uncoalesced_good"), empty = {0};
@@ -264,6 +326,8 @@ int main(void)
 		cmocka_unit_test(conflicts),
 		cmocka_unit_test(special_functions),
 		cmocka_unit_test(nothing_to_run),
+		cmocka_unit_test(ways_that_are_taken),
+		cmocka_unit_test(products_of_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, forget);
