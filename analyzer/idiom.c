@@ -224,6 +224,8 @@ static void step(struct walk *w, uint32_t i)
 		next.coordinates |= v->coordinates;
 		is_one = is_one && (!next.load || !v->load || next.load == v->load);
 		next.load = v->load ? v->load : next.load;
+		if (v->sum && tile_is_op(insn, "MOV"))
+			next.sum = v->sum;
 	}
 	if (!is_one || !passes_on(insn) || multiplies(insn))
 		next.load = 0;

@@ -3,18 +3,12 @@
  * A report should say: asynchronous copies are in use.
  * No advice: KBN-A001.
  */
+#include <cuda_pipeline.h>
+
 #include "sample.h"
 
 #define THREADS 256
 #define AHEAD   4 /* tiles under way */
-
-static __device__ void fetch(float4 *to, const float4 *from)
-{
-	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n\tcp.async.commit_group;" ::"r"(
-			     (unsigned)__cvta_generic_to_shared(to)),
-		     "l"(from)
-		     : "memory");
-}
 
 extern "C" __global__ void async_copy_good(float *out, const float *in, int n)
 {
@@ -24,24 +18,28 @@ extern "C" __global__ void async_copy_good(float *out, const float *in, int n)
 	float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 
 #pragma unroll
-	for (int k = 0; k < AHEAD - 1; k++)
-		fetch(&tile[k][threadIdx.x], &from[(k * stride + at) & (n / 4 - 1)]);
+	for (int k = 0; k < AHEAD - 1; k++) {
+		__pipeline_memcpy_async(&tile[k][threadIdx.x],
+					&from[(k * stride + at) & (n / 4 - 1)], 16);
+		__pipeline_commit();
+	}
 #pragma unroll 1
 	for (int i = 0; i < n / 4; i += stride) {
-		asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 2) : "memory");
+		__pipeline_wait_prior(AHEAD - 2);
 		__syncthreads(); /* all have their part of this tile, and have done with the one before */
 		float4 v = tile[slot][THREADS - 1 - threadIdx.x];
 		int free_slot = (slot + AHEAD - 1) % AHEAD;
 
-		fetch(&tile[free_slot][threadIdx.x],
-		      &from[(i + (AHEAD - 1) * stride + at) & (n / 4 - 1)]);
+		__pipeline_memcpy_async(&tile[free_slot][threadIdx.x],
+					&from[(i + (AHEAD - 1) * stride + at) & (n / 4 - 1)], 16);
+		__pipeline_commit();
 		sum.x = fmaf(v.x, sum.x, 0.5f);
 		sum.y = fmaf(v.y, sum.y, 0.5f);
 		sum.z = fmaf(v.z, sum.z, 0.5f);
 		sum.w = fmaf(v.w, sum.w, 0.5f);
 		slot = (slot + 1) % AHEAD;
 	}
-	asm volatile("cp.async.wait_all;" ::: "memory");
+	__pipeline_wait_prior(0);
 	((float4 *)out)[at & (n / 4 - 1)] = sum;
 }
 

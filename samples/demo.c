@@ -96,6 +96,8 @@ static const struct demo_kernel kernels[] = {
 	{"memory_stream_good", "memory_stream_good",         FLOATS, BIG,     0,     1,   8,   256, 1, NO_SMEM,    100},
 	{"gemm_bad",           "gemm_bad",                   HALVES, 1024,    64,    64,  0,   16, 16, NO_SMEM,    30},
 	{"gemm_good",          "gemm_good",                  HALVES, 1024,    8,     16,  0,   128, 1, NO_SMEM,    30},
+	{"tensor_bad",         "tensor_bad",                 HALVES, 4096,    32,    32,  0,   256, 1, NO_SMEM,    30},
+	{"tensor_good",        "tensor_good",                HALVES, 4096,    32,    32,  0,   256, 1, NO_SMEM,    30},
 	{"fp64_leak_bad",      "fp64_leak_bad",              FLOATS, 1 << 20, 4096,  1,   0,   256, 1, NO_SMEM,    60},
 	{"fp64_leak_good",     "fp64_leak_good",             FLOATS, 1 << 20, 4096,  1,   0,   256, 1, NO_SMEM,    60},
 	{"atomic_bad",         "atomic_bad",                 FLOATS, 1 << 18, 1024,  1,   0,   256, 1, NO_SMEM,    60},

@@ -18,10 +18,10 @@ def demo_rows():
     """{symbol: (sample, n)} as demo.c launches them."""
     with open(os.path.join(SAMPLES, "demo.c")) as f:
         text = f.read()
-    words = re.search(r"#define WORDS \((.+?)\)", text).group(1).replace("u", "")
+    sizes = dict(re.findall(r"^#define (WORDS|BIG)\s+\((.+?)\)", text, re.M))
     rows = {}
     for sample, symbol, n in re.findall(r'^\t\{"(\w+)",\s*"(\w+)",\s*\w+,\s*([^,]+),', text, re.M):
-        left, _, shift = n.replace("WORDS", words).partition("<<")
+        left, _, shift = sizes.get(n.strip(), n).replace("u", "").partition("<<")
         rows[symbol] = sample, int(left) << int(shift or 0)
     return rows
 

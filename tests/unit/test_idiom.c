@@ -74,6 +74,7 @@ static void samples(void **state)
 	static const char *const archs[] = {"80", "86", "89", "90", "100", "120"};
 	static const struct row rows[] = {
 		{"gemm_bad", false, true, 1},       {"gemm_good", false, false, 0},
+		{"tensor_bad", false, true, 64},    {"tensor_good", false, false, 0},
 		{"fp64_leak_bad", true, false, 0},  {"fp64_leak_good", false, false, 0},
 		{"spill_good", false, false, 0},    {"memory_stream_good", false, false, 0},
 		{"divergent_bad", false, false, 0}, {"tail_bad", false, false, 0},
