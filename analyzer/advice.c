@@ -69,6 +69,7 @@ const struct advice_pair advice_pairs[] = {
 	PAIR(FUSE, ASYNC_PIPELINE, "the bandwidth is reached: there is nothing to hide"),
 	PAIR(FUSE, ASYNC_BENCHMARK, "the bandwidth is reached: there is nothing to hide"),
 	PAIR(FUSE, ABOVE_CLIFF, "the bandwidth is reached, with one block per SM"),
+	PAIR(FUSE, TAIL, "the bandwidth is reached, with the tail that there is"),
 	PAIR(RAISE_OCCUPANCY, REUSE,
 	     "a larger tile needs more registers, of which there are too many already"),
 	PAIR(RAISE_OCCUPANCY, FFMA_STALLS, "a kernel that waits gains nothing from tighter stalls"),
@@ -110,11 +111,11 @@ struct result {
 };
 
 /* What is left to gain at the very most. */
-static double most_pct(const struct advice_case *c, enum roof roof)
+static double most_pct(const struct advice_case *c, enum roof roof, bool is_fixed_shared)
 {
 	double most = 100;
 
-	if (!isnan(c->us))
+	if (!isnan(c->us) && !is_fixed_shared)
 		most = fmax(0, 100 * (c->us - ADVICE_FIXED_LEAST_US) / c->us);
 	if (roof == SAME && !isnan(c->attained_pct))
 		most = fmin(most, fmax(0, 100 - c->attained_pct));
@@ -134,7 +135,6 @@ static void apply(struct result *r, const struct advice_case *c, enum advice_id 
 		  bool *no_memory)
 {
 	struct advice_draft d = {.c = c};
-	double most = most_pct(c, rules[rule].roof);
 
 	d.item.id = advice_rows[rule].id;
 	d.item.title = advice_rows[rule].title;
@@ -143,7 +143,7 @@ static void apply(struct result *r, const struct advice_case *c, enum advice_id 
 	r->rule = rule;
 	r->outcome = rules[rule].find(c, &d);
 	if (r->outcome == ADVICE_GIVEN) {
-		bound(&d.item, most);
+		bound(&d.item, most_pct(c, rules[rule].roof, d.is_fixed_shared));
 		if (d.item.evidence_n < 2 || !(d.item.gain_high_pct >= GAIN_LEAST_PCT))
 			r->outcome = ADVICE_SILENT;
 	}

@@ -66,6 +66,27 @@ static void find_grid(struct advice_case *c)
 		c->resident = o->warps_per_sm;
 }
 
+/* The class that the readings carry: data that fits the L2 may never have been at the bandwidth of DRAM. */
+static void find_l2(struct advice_case *c)
+{
+	const struct work *w = &c->k->work;
+	const double l2 = (double)c->hw->arch.l2_bytes_measured * c->clock_mhz / 1e3;
+
+	c->dram_pct = c->memory_pct;
+	c->fits_l2 = c->k->work_known && w->bytes > 0 && w->bytes <= c->hw->l2_bytes;
+	if (!c->fits_l2 || isnan(c->memory_pct) || !(l2 > 0))
+		return;
+	c->memory_pct *= fmin(1, c->hw->dram_gbps / l2);
+	c->attained_pct = isnan(c->compute_pct) ? c->memory_pct
+						: fmax(c->compute_pct, c->memory_pct);
+	if (c->memory_pct >= ROOFLINE_SATURATED_PCT)
+		return;
+	if (c->class == CLASS_MEMORY)
+		c->class = CLASS_UNKNOWN;
+	else if (c->class == CLASS_BALANCED)
+		c->class = CLASS_COMPUTE;
+}
+
 void advice_case_init(struct advice_case *c, const struct model_kernel *k,
 		      const struct arch_device *hw, double share_pct, const struct advice_run *run,
 		      struct arena *arena)
@@ -85,6 +106,7 @@ void advice_case_init(struct advice_case *c, const struct model_kernel *k,
 	c->attained_pct = value_or_nan(k->work_known, &r->attained_pct);
 	c->compute_pct = value_or_nan(k->work_known, &r->sol_compute_pct);
 	c->memory_pct = value_or_nan(k->work_known, &r->sol_memory_pct);
+	find_l2(c);
 	find_loops(c);
 	find_grid(c);
 }
@@ -114,6 +136,35 @@ const char *advice_saturation(const struct advice_case *c)
 double advice_unit_us(const struct advice_case *c, double per_warp)
 {
 	return c->sm_warps * per_warp / c->clock_mhz;
+}
+
+double advice_dram_rate(const struct advice_case *c)
+{
+	return c->hw->dram_gbps * 1e3 / c->clock_mhz / c->sm_count;
+}
+
+double advice_l2_rate(const struct advice_case *c)
+{
+	const int bytes = c->hw->arch.l2_bytes_measured;
+
+	return bytes > 0 ? fmax(bytes / c->sm_count, advice_dram_rate(c)) : NAN;
+}
+
+#define LANES        32.0
+#define SECTOR_BYTES 32.0
+
+bool advice_waits(const struct advice_case *c)
+{
+	const struct metric_mix *m = c->sass ? &c->sass->hot : NULL;
+	const double partitions = c->hw->arch.partitions;
+	double bytes;
+
+	if (!m || !c->hot || !(m->loads > 0) || m->copies > 0 || m->products > 0 ||
+	    isnan(c->resident) || !(partitions > 0))
+		return false;
+	bytes = fmax(m->load_bytes, m->loads * LANES * SECTOR_BYTES);
+	return fmax(1, c->resident / partitions) * c->hot->issue_cycles < ADVICE_L2_LEAST &&
+	       c->resident * bytes / ADVICE_DRAM_LEAST < advice_dram_rate(c);
 }
 
 bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_bytes,

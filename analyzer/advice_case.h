@@ -38,7 +38,12 @@ struct advice_case {
 	double sm_warps;                   /* that the busiest SM runs in all, NaN = not known */
 	double resident;                   /* warps on an SM at a time, NaN = not known */
 	double sm_count, clock_mhz;        /* NaN = not known */
-	double attained_pct, compute_pct, memory_pct; /* NaN = not known */
+	/*
+	 * NaN = not known. Where the data fits the L2 memory's share is that of the L2's bandwidth, as nobody knows how
+	 * much DRAM delivered; dram_pct is of DRAM in any case.
+	 */
+	double attained_pct, compute_pct, memory_pct, dram_pct;
+	bool fits_l2;
 };
 
 void advice_case_init(struct advice_case *c, const struct model_kernel *k,
@@ -55,6 +60,24 @@ const char *advice_saturation(const struct advice_case *c);
  * grid, SMs or clock are not known.
  */
 double advice_unit_us(const struct advice_case *c, double per_warp);
+
+/* Bytes per cycle and SM out of each memory; NaN = not known. */
+double advice_dram_rate(const struct advice_case *c);
+double advice_l2_rate(const struct advice_case *c);
+
+/* Latency in cycles, measured by pointer chase on V100 to GH200 (tables/latency.def). */
+#define ADVICE_L2_LEAST   200.0
+#define ADVICE_L2_MOST    281.0
+#define ADVICE_DRAM_LEAST 500.0
+#define ADVICE_DRAM_MOST  800.0
+/* Of a bandwidth by data sheet, streams reach about so much. */
+#define ADVICE_REACHED    0.85
+
+/*
+ * Whether the hottest loop proves that the kernel waits: it loads, and the resident warps have neither code enough to
+ * issue during the latency of the L2 nor, if each lane fetches a sector, bytes enough in flight for DRAM.
+ */
+bool advice_waits(const struct advice_case *c);
 
 /* Occupancy with other registers, or shared memory; false when it is not known. */
 bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_bytes,
@@ -79,7 +102,7 @@ struct advice_draft {
 	const struct advice_case *c;
 	struct metric_advice item;
 	const char *why_not;
-	bool roof_moves; /* the change lifts the roof that attained_pct is of */
+	bool is_fixed_shared; /* the change saves of the fixed part too */
 	bool no_memory;
 };
 

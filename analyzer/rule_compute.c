@@ -292,9 +292,24 @@ enum advice_outcome rule_imma_stalls(const struct advice_case *c, struct advice_
 
 /* Fewer instructions between two barriers than that: the warps of a block spend their time meeting. */
 #define BARRIER_CODE         64.0
-/* A barrier alone: from when the last warp is there until all go on. */
-#define BARRIER_CYCLES_LEAST 20.0
-#define BARRIER_CYCLES_MOST  40.0
+/* A barrier alone, and with a round trip through shared memory behind it (tables/latency.def). */
+#define BARRIER_CYCLES_LEAST 30.0
+#define BARRIER_CYCLES_MOST  59.0
+
+/* Cycles of a turn: from the time where one loop that is counted takes it all, else from its parts. */
+static double turn_cycles(const struct advice_case *c)
+{
+	const struct metric_mix *m = &c->sass->hot;
+	double by_parts = m->barriers * BARRIER_CYCLES_MOST + m->issued +
+			  (m->loads + m->copies > 0 ? ADVICE_DRAM_LEAST : 0);
+
+	if (c->us > ADVICE_FIXED_MOST_US && c->hot->trips > 0 && c->hot->depth == 1 &&
+	    c->occupancy->waves > 0 && !isnan(c->clock_mhz))
+		return fmax((c->us - ADVICE_FIXED_MOST_US) * c->clock_mhz / (double)c->hot->trips /
+				    ceil(c->occupancy->waves),
+			    m->barriers * BARRIER_CYCLES_LEAST);
+	return by_parts;
+}
 
 enum advice_outcome rule_barriers(const struct advice_case *c, struct advice_draft *d)
 {
@@ -311,11 +326,11 @@ enum advice_outcome rule_barriers(const struct advice_case *c, struct advice_dra
 			(unsigned long long)c->hot->start);
 	advice_evidence(d, "%.0f instructions in that turn: one barrier for every %.0f", m->issued,
 			m->issued / m->barriers);
-	/* All but one of them fall away, of a turn that takes a load from L2 or DRAM where it has one. */
+	/* All but one of them fall away. */
 	less = m->barriers - 1;
-	turn = m->barriers * BARRIER_CYCLES_MOST + m->issued + (m->loads + m->copies > 0 ? 600 : 0);
-	advice_gain_ratio(d, 1 - less * BARRIER_CYCLES_LEAST / turn / 2,
-			  1 - fmin(0.5, 2 * less * BARRIER_CYCLES_MOST / turn));
+	turn = turn_cycles(c);
+	advice_gain_ratio(d, 1 - fmin(1, less * BARRIER_CYCLES_LEAST / turn),
+			  1 - fmin(1, less * BARRIER_CYCLES_MOST / turn));
 	advice_conflict(d, "two buffers in turn take twice the shared memory");
 	if (c->cliff && c->cliff->smem_per_block_bytes > 0)
 		advice_conflict(d, "twice %lld bytes: %d blocks per SM (%d now)",

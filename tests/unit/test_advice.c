@@ -221,7 +221,11 @@ static void test_async_copy_computes_its_conflict(void **state)
 	m.loop.ratio = 3;
 	m.loop.load_ops = 4;
 	m.loop.load_bytes_per_warp = 2048;
+	m.sass.hot.loads = 4;
+	m.sass.hot.load_bytes = 2048;
 	m.sass.hot.shared = 8;
+	m.sass.hot.barriers = 2;
+	m.sass.hot.issued = 300;
 	build(&m);
 	a = given(&m, ADVICE_ASYNC_PIPELINE);
 	assert_non_null(a);
@@ -258,6 +262,8 @@ static void test_async_copy_computes_its_conflict(void **state)
 	set_class(&m, "unknown", NAN, NAN);
 	build(&m);
 	assert_null(given(&m, ADVICE_SHRINK_TILE));
+	assert_null(given(&m, ADVICE_ASYNC_BENCHMARK));
+	assert_null(given(&m, ADVICE_ALGORITHM));
 	assert_non_null(given(&m, ADVICE_ABOVE_CLIFF));
 	arena_free(m.arena);
 }
@@ -293,6 +299,7 @@ static void test_bandwidth_near_its_peak_is_done(void **state)
 	(void)state;
 	make(&m, "NVIDIA H200", 132 * 8 + 1, 256);
 	set_class(&m, "memory", 5, 91);
+	m.k.work.bytes = 1 << 30;
 	build(&m);
 	a = given(&m, ADVICE_FUSE);
 	assert_non_null(a);
@@ -301,6 +308,33 @@ static void test_bandwidth_near_its_peak_is_done(void **state)
 	assert_true(any_has(a->conflicts, a->conflicts_n, "registers of both"));
 	assert_non_null(strstr(against(&m, ADVICE_TAIL), "memory is at 91%"));
 	assert_int_equal(m.out.n, 1);
+	arena_free(m.arena);
+}
+
+/* 90% of what DRAM delivers, but the data fits the L2, which can do more: the limit is reached only with bytes enough. */
+static void test_data_in_the_l2_is_at_no_limit_of_dram(void **state)
+{
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 2, 256);
+	set_class(&m, "memory", 5, 90);
+	m.k.work.bytes = 32 << 20;
+	m.sass.hot.loads = m.sass.hot.stores = 1;
+	m.sass.hot.load_bytes = m.sass.hot.store_bytes = 128;
+	build(&m);
+	assert_null(given(&m, ADVICE_FUSE));
+	assert_non_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	m.sass.hot.load_bytes = m.sass.hot.store_bytes = 2048;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_FUSE));
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	/* of data that does not fit it is the limit, whatever is in flight */
+	m.k.work.bytes = 1 << 30;
+	m.sass.hot.load_bytes = m.sass.hot.store_bytes = 128;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_FUSE));
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
 	arena_free(m.arena);
 }
 
@@ -570,7 +604,9 @@ static bool class_contradicts(const struct made *m, enum advice_id id)
 	const bool is_memory = !strcmp(class, "memory"), is_balanced = !strcmp(class, "balanced");
 
 	switch (id) {
-	case ADVICE_ASYNC_PIPELINE:
+	case ADVICE_ASYNC_PIPELINE: return is_compute;
+	case ADVICE_RAISE_OCCUPANCY: return is_compute || is_memory || is_balanced;
+	case ADVICE_TAIL: return m->k.work_known && m->k.roofline.attained_pct.value >= 80;
 	case ADVICE_ASYNC_BENCHMARK:
 	case ADVICE_ALGORITHM:
 	case ADVICE_WARPS_FIRST:
@@ -579,10 +615,8 @@ static bool class_contradicts(const struct made *m, enum advice_id id)
 	case ADVICE_FFMA_STALLS:
 	case ADVICE_IMMA_STALLS:
 	case ADVICE_REUSE: return !is_compute && !is_balanced;
-	case ADVICE_RAISE_OCCUPANCY: return !is_latency;
 	case ADVICE_TENSOR_CORES: return is_latency || is_memory;
 	case ADVICE_PARALLELISM:
-	case ADVICE_TAIL:
 	case ADVICE_ILP:
 	case ADVICE_BARRIERS: return is_memory || is_compute || is_balanced;
 	case ADVICE_COALESCE:
@@ -677,6 +711,7 @@ int main(void)
 		cmocka_unit_test(test_async_copy_computes_its_conflict),
 		cmocka_unit_test(test_occupancy_is_no_score),
 		cmocka_unit_test(test_bandwidth_near_its_peak_is_done),
+		cmocka_unit_test(test_data_in_the_l2_is_at_no_limit_of_dram),
 		cmocka_unit_test(test_no_stall_codes_while_latency_bound),
 		cmocka_unit_test(test_waves),
 		cmocka_unit_test(test_excess_sectors),
