@@ -103,9 +103,10 @@ void advice_case_init(struct advice_case *c, const struct model_kernel *k,
 	c->us = !run->no_times && k->times.median > 0 ? k->times.median : NAN;
 	c->sm_count = green ? (double)green : hw->sm_count > 0 ? hw->sm_count : NAN;
 	c->clock_mhz = hw->clock_mhz > 0 ? hw->clock_mhz : NAN;
-	c->attained_pct = value_or_nan(k->work_known, &r->attained_pct);
-	c->compute_pct = value_or_nan(k->work_known, &r->sol_compute_pct);
-	c->memory_pct = value_or_nan(k->work_known, &r->sol_memory_pct);
+	/* Shares that carry no class are one-sided, or contradict what the hardware can do. */
+	c->attained_pct = value_or_nan(c->class != CLASS_UNKNOWN, &r->attained_pct);
+	c->compute_pct = value_or_nan(c->class != CLASS_UNKNOWN, &r->sol_compute_pct);
+	c->memory_pct = value_or_nan(c->class != CLASS_UNKNOWN, &r->sol_memory_pct);
 	find_l2(c);
 	find_loops(c);
 	find_grid(c);

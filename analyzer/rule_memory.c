@@ -719,8 +719,8 @@ enum advice_outcome rule_fuse(const struct advice_case *c, struct advice_draft *
 	    !(c->dram_pct >= NEAR_PEAK_PCT) || !quantity_known(&r->intensity) ||
 	    !(r->intensity.value < r->balance))
 		return ADVICE_SILENT;
-	/* The L2 can do more than DRAM: with too few bytes in flight its limit is not reached. */
-	if (c->fits_l2 && is_stream(c) && flight_least(c) < ADVICE_REACHED)
+	/* The L2 can do more than DRAM: its limit is reached only where bytes enough are known to be in flight. */
+	if (c->fits_l2 && !(is_stream(c) && flight_least(c) >= ADVICE_REACHED))
 		return ADVICE_SILENT;
 	advice_evidence(d, "%s of the DRAM bandwidth: %s", text_pct(pct, c->dram_pct),
 			c->fits_l2 ? "near the limit, or above it by the L2, which the data fits"
