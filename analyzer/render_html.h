@@ -84,8 +84,10 @@ void html_table(const struct report *r, size_t n, size_t sections, FILE *out);
 void html_kernel(const struct report *r, size_t index, FILE *out);
 /* Of html_kernel: all of it for one with little time, */
 void html_brief(const struct report_kernel *k, FILE *out);
-/* or what its instructions say, their listing, and what to do about it. */
+/* or what its loops, its instructions and their accesses say, their listing, and what to do about it. */
+void html_loops(const struct report_kernel *k, FILE *out);
 void html_code(const struct report *r, const struct report_kernel *k, FILE *out);
+void html_sites(const struct report_kernel *k, FILE *out);
 void html_listing(const struct report *r, size_t index, FILE *out);
 void html_advice(const struct report_kernel *k, size_t number, FILE *out);
 /* What an experiment may save of the kernel's time. */

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABELS     60 /* boxes that labels keep clear of; more dots stand without a name */
+#define BOXES      240 /* that names keep clear of, */
+#define NAMES      30  /* so many of these for names themselves */
 #define NAME       22 /* characters of a name in the chart */
 #define CHAR_WIDTH 6.3
 #define LINE       14
@@ -53,7 +54,7 @@ struct chart {
 	bool roof[PEAK_N];     /* in use, and known */
 	double x0, x1, y0, y1; /* decades: log10 of FLOP/B, of GFLOP/s */
 	const struct size *s;
-	struct box boxes[LABELS];
+	struct box boxes[BOXES];
 	size_t boxes_n;
 	FILE *out;
 };
@@ -159,10 +160,10 @@ static size_t survey(struct chart *c)
 			extend(&y0, &y1, peak);
 			extend(&x0, &x1, peak / bandwidth(c));
 		}
-	c->x0 = floor(x0 - 0.3);
-	c->x1 = ceil(x1 + 0.3);
-	c->y0 = floor(y0 - 0.2);
-	c->y1 = ceil(y1 + 0.15);
+	c->x0 = x0 - 0.5;
+	c->x1 = x1 + 0.7;
+	c->y0 = y0 - 0.4;
+	c->y1 = y1 + 0.3;
 	if (c->y1 - c->y0 < 2)
 		c->y0 = c->y1 - 2;
 	return placed;
@@ -193,13 +194,20 @@ static bool overlaps(const struct box *a, const struct box *b)
 static bool take_room(struct chart *c, struct box b)
 {
 	if (b.x0 < c->s->left || b.x1 > c->s->width - c->s->right || b.y0 < c->s->top ||
-	    b.y1 > c->s->height - c->s->bottom || c->boxes_n == LABELS)
+	    b.y1 > c->s->height - c->s->bottom || c->boxes_n == BOXES)
 		return false;
 	for (size_t i = 0; i < c->boxes_n; i++)
 		if (overlaps(&b, &c->boxes[i]))
 			return false;
 	c->boxes[c->boxes_n++] = b;
 	return true;
+}
+
+static void keep_clear(struct chart *c, double x, double y, double around)
+{
+	if (c->boxes_n < BOXES - NAMES)
+		c->boxes[c->boxes_n++] =
+			(struct box){x - around, y - around, x + around, y + around};
 }
 
 /* ------------------------------------------------------------------ frame */
@@ -219,7 +227,7 @@ static void frame(const struct chart *c)
 	const int step = c->x1 - c->x0 > 8 ? 2 : 1;
 	char t[TEXT_NUMBER];
 
-	for (int d = (int)c->x0; d <= (int)c->x1; d += step) {
+	for (int d = (int)ceil(c->x0); d <= (int)floor(c->x1); d += step) {
 		const double x = at_x(c, pow(10, d));
 
 		fprintf(c->out, "<path class=grid d=\"M%.1f %.1fV%.1f\"/>", x, s->top, bottom);
@@ -230,7 +238,7 @@ static void frame(const struct chart *c)
 		fprintf(c->out, "<text x=%.1f y=%.1f text-anchor=middle>%s</text>", x, bottom + 17,
 			t);
 	}
-	for (int d = (int)c->y0; d <= (int)c->y1; d++) {
+	for (int d = (int)ceil(c->y0); d <= (int)floor(c->y1); d++) {
 		const double y = at_y(c, pow(10, d));
 
 		fprintf(c->out, "<path class=grid d=\"M%.1f %.1fH%.1f\"/>", s->left, y, right);
@@ -241,6 +249,8 @@ static void frame(const struct chart *c)
 	fprintf(c->out, "<text x=%.1f y=%.1f text-anchor=end>intensity, FLOP per DRAM byte</text>",
 		right, s->height - 8);
 	fprintf(c->out, "<text x=4 y=%.1f>FLOP/s</text>", s->height - 8);
+	fprintf(c->out, "<path class=axis d=\"M%.1f %.1fV%.1fH%.1f\"/>", s->left, s->top, bottom,
+		right);
 }
 
 /* ------------------------------------------------------------------ roofs */
@@ -300,12 +310,10 @@ static void memory_roof(struct chart *c)
 		"<text class=rt x=%.1f y=%.1f text-anchor=middle transform=\"rotate(%.1f %.1f %.1f)\">DRAM %s GB/s"
 		"</text>",
 		x, y - 6, angle * 180 / M_PI, x, y, html_real(number, gbps));
-	/* a slanted text in upright boxes: what stands near the line is hidden by it anyway */
-	for (int i = -4; i <= 4; i++) {
-		const double at = 12 * i * cos(angle), up = 12 * i * sin(angle) - 10;
-
-		take_room(c, (struct box){x + at - 7, y + up - 8, x + at + 7, y + up + 8});
-	}
+	for (int i = -5; i <= 5; i++) /* a slanted text in upright boxes */
+		keep_clear(c, x + 12 * i * cos(angle), y + 12 * i * sin(angle) - 10, 8);
+	for (double d = log10(from); d < log10(to); d += 0.1)
+		keep_clear(c, at_x(c, pow(10, d)), at_y(c, pow(10, d) * gbps), 3);
 }
 
 static void roofs(struct chart *c)
@@ -453,8 +461,7 @@ static void dots(struct chart *c)
 			continue;
 		x = at_x(c, k->roofline->intensity.value);
 		y = at_y(c, height_of(c, k));
-		if (c->boxes_n < LABELS - 20) /* the rest is for names */
-			c->boxes[c->boxes_n++] = (struct box){x - 5, y - 5, x + 5, y + 5};
+		keep_clear(c, x, y, 5);
 	}
 	for (size_t i = 0; i < c->n && named < c->s->names; i++)
 		if (place_of(c, &c->r->kernels[i]) != PLACE_NONE)

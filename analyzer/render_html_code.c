@@ -68,12 +68,12 @@ static bool is_of_interest(const struct metric_loop *l)
 	return l->compute_ops || l->load_ops;
 }
 
-static void ratios(const struct report_kernel *k, FILE *out)
+void html_loops(const struct report_kernel *k, FILE *out)
 {
 	const struct metric_sass *s = k->sass;
 	size_t listed = 0;
 
-	fputs("<section><h3>Compute/Load Ratio</h3>", out);
+	fputs("<section class=wide><h3>Compute/Load Ratio</h3>", out);
 	if (!s) {
 		fputs("<p class=x>Not known: ", out);
 		html_text(k->no_sass, HTML_SENTENCE, out);
@@ -179,15 +179,21 @@ static void access_sites(const struct metric_access *a, FILE *out)
 	html_row("atomics", &a->atomics, html_amount, out);
 	html_row("divergence", &a->divergence_pct, html_pct, out);
 	fputs("</table>", out);
-	for (size_t i = 0; i < a->sites_n && i < SITES; i++) {
-		if (i == 0)
-			fputs("<div class=w><table class=r><thead><tr><th>at<th class=l>access<th>requests<th>sectors "
-			      "each<th>excess<th class=l>pattern<tbody>\n",
-			      out);
+	fputs("</section>\n", out);
+}
+
+void html_sites(const struct report_kernel *k, FILE *out)
+{
+	const struct metric_access *a = k->access;
+
+	if (!a || !a->sites_n)
+		return;
+	fputs("<section class=wide><h3>Where memory is accessed</h3><div class=w><table class=r><thead><tr><th>at<th "
+	      "class=l>access<th>requests<th>sectors each<th>excess<th class=l>pattern<tbody>\n",
+	      out);
+	for (size_t i = 0; i < a->sites_n && i < SITES; i++)
 		site_row(&a->sites[i], out);
-	}
-	if (a->sites_n)
-		fputs("</table></div>", out);
+	fputs("</table></div>", out);
 	if (a->sites_n > SITES)
 		fprintf(out, "<p class=s1>%zu more are in the JSON report.", a->sites_n - SITES);
 	fputs("</section>\n", out);
@@ -255,7 +261,6 @@ static void unknown_section(const char *title, const char *why, FILE *out)
 
 void html_code(const struct report *r, const struct report_kernel *k, FILE *out)
 {
-	ratios(k, out);
 	if (k->sass)
 		mix(k->sass, out);
 	if (k->access)

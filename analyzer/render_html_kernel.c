@@ -198,7 +198,7 @@ static void classification(const struct report_kernel *k, FILE *out)
 		html_text(v->larger, HTML_NAME, out);
 	}
 	if (v->label && strcmp(v->class, "unknown") != 0)
-		fprintf(out, " <small>%s</small>", v->label);
+		fprintf(out, "<sup class=%c>%c</sup>", *v->label, *v->label);
 	for (int i = 0; i < v->reasons_n; i++)
 		finding(&v->reasons[i], "<p", out);
 	if (k->roofline)
@@ -230,7 +230,7 @@ static void occupancy(const struct report_kernel *k, FILE *out)
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "<tr><td>%s<td>%s<td>%s<td%s>%s%s", rows[i].resource,
 			rows[i].per_block, rows[i].per_sm, rows[i].is_limiter ? " class=on" : "",
-			rows[i].blocks, rows[i].is_limiter ? " \xe2\x97\x82 limits" : "");
+			rows[i].blocks, rows[i].is_limiter ? " \xe2\x97\x82" : "");
 	fputs("</table></div><p class=s1>", out);
 	if (k->resources.registers < 0)
 		fputs("Registers per thread: not known", out);
@@ -320,9 +320,13 @@ void html_kernel(const struct report *r, size_t index, FILE *out)
 	baseline(r, k, out);
 	classification(k, out);
 	occupancy(k, out);
+	fputs("</div>\n", out);
+	html_loops(k, out);
+	fputs("<div class=cols>\n", out);
 	html_code(r, k, out);
 	cliff(k, out);
 	fputs("</div>\n", out);
+	html_sites(k, out);
 	html_advice(k, index + 1, out);
 	html_listing(r, index, out);
 	fputs("</div></details>\n", out);

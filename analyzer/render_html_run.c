@@ -444,7 +444,9 @@ void html_top(const struct report *r, size_t sections, FILE *out)
 
 void html_run(const struct report *r, FILE *out)
 {
-	fputs("<h2 id=run>The run</h2>\n<div class=cols>\n", out);
+	fputs("<h2 id=run>The run</h2>\n", out);
+	devices(r, out);
+	fputs("<div class=cols>\n", out);
 	if (!r->is_given) {
 		fputs("<section>", out);
 		accounting(&r->accounting, out);
@@ -452,8 +454,6 @@ void html_run(const struct report *r, FILE *out)
 	}
 	fputs("<section>", out);
 	processes(r, out);
-	fputs("</section>\n<section>", out);
-	devices(r, out);
 	fputs("</section>\n</div>\n", out);
 	notes(r, out);
 }

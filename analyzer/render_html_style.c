@@ -29,7 +29,7 @@ static const char style[] =
 	"h2{font-size:1.25rem;margin:3rem 0 1rem;padding-top:1rem;border-top:1px solid var(--line)}\n"
 	"h3{font-size:1rem;margin:0 0 .4rem}h4{font-size:.87rem;margin:1rem 0 .3rem}p{margin:.4rem 0;max-width:52rem}\n"
 	"a{color:var(--link);text-decoration-thickness:1px;text-underline-offset:2px}\n"
-	"ul,ol{margin:.4rem 0;padding-left:1.3rem}small,.s1{font-size:.87em;color:var(--soft)}.x{color:var(--soft)}\n"
+	"a.n{text-decoration:none}a.n:hover{text-decoration:underline}ul,ol{margin:.4rem 0;padding-left:1.3rem}small,.s1{font-size:.87em;color:var(--soft)}.x{color:var(--soft)}\n"
 	"code,pre,.n{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;"
 	"font-size:.9em;unicode-bidi:isolate}\n"
 	".n{font-size:.92em}h1 code{font-size:1em;font-weight:600}\n"
@@ -49,7 +49,7 @@ static const char style[] =
 	"font-weight:inherit;overflow-wrap:break-word}th{color:var(--soft)}thead th{font-size:.87em;vertical-align:bottom}\n"
 	"td:last-child,th:last-child{padding-right:0}tr:last-child>*{border-bottom:0}thead tr:last-child>*{"
 	"border-bottom:1px solid var(--line)}\n"
-	".r td,.r th{text-align:right;white-space:nowrap}.r td.l{white-space:normal}.r td:first-child,.r th:first-child,.r .l{text-align:left}\n"
+	".r td,.r th{text-align:right;white-space:nowrap}.r td.l{white-space:normal}.r td.l:last-child{min-width:11rem}.r td:first-child,.r th:first-child,.r .l{text-align:left}\n"
 	"td.on{font-weight:650}.sum>*{font-weight:650;border-top:1px solid var(--ink)}\n"
 	/* bars */
 	"i.b{display:inline-block;width:5rem;height:.55em;border-radius:2px;vertical-align:.06em;background:"
@@ -111,8 +111,8 @@ static const char style[] =
 	"pre s{text-decoration:none;color:var(--soft)}\n"
 	/* chart */
 	"figure{margin:0 0 1.5rem}figcaption{font-size:.87rem;color:var(--soft);max-width:52rem}svg{display:block;"
-	"width:100%;height:auto;max-width:60rem;font-family:inherit}svg text{fill:var(--soft);font-size:12px}"
-	"svg .grid{stroke:var(--line);stroke-width:1}svg .roof{stroke:var(--ink);stroke-width:1.75;fill:none}"
+	"width:100%;height:auto;max-width:66rem;font-family:inherit}svg text{fill:var(--soft);font-size:12px}"
+	"svg .axis{stroke:var(--soft);fill:none}svg .grid{stroke:var(--line);stroke-width:1}svg .roof{stroke:var(--ink);stroke-width:1.75;fill:none}"
 	"svg .roof2{stroke:var(--soft);stroke-width:1.25;fill:none}svg .rt{fill:var(--ink)}svg .p{color:var(--unknown)}svg .pt{"
 	"fill:currentColor;stroke:var(--bg);stroke-width:1.5}svg .iv{stroke:currentColor;stroke-width:2;opacity:.7}"
 	"svg .hollow{fill:var(--bg);stroke:currentColor;stroke-width:2}svg .nm{fill:var(--ink);font-size:11.5px;paint-order:stroke;stroke:"
@@ -128,14 +128,14 @@ static const char style[] =
 	"gap:.1rem 1rem;padding-bottom:.5rem}table.s thead th{position:static;border:0!important;padding:0}"
 	"table.s tbody tr{display:grid;grid-template-columns:2.2rem 1fr 1fr;padding:.6rem 0;border-bottom:1px solid "
 	"var(--line)}table.s tbody td{border:0;padding:0;text-align:left;min-width:0!important;white-space:normal}"
-	"table.s td:nth-child(1){grid-row:1/6;color:var(--soft)}table.s td:nth-child(2){grid-column:2/4}"
+	"table.s td:nth-child(1){grid-row:1/7;color:var(--soft)}table.s td:nth-child(2){grid-column:2/4}"
 	"table.s td:nth-child(n+4)::before{color:var(--soft);font-size:.87em;margin-right:.4em}"
 	"table.s td:nth-child(4)::before{content:\"total\"}table.s td:nth-child(5)::before{content:\"median\"}"
 	"table.s td:nth-child(6)::before{content:\"launches\"}table.s td:nth-child(7)::before{content:\"max occ.\"}"
 	"table.s td:nth-child(8)::before{content:\"limit\"}table.s td:nth-child(9)::before{content:\"waves\"}"
 	"table.s td:nth-child(10)::before{content:\"cliff\"}table.s td:nth-child(11)::before{content:\"class\"}"
-	"table.s td:nth-child(7) i{display:none}}\n"
-	"@media(max-width:44rem){.stack{height:1.1rem}table{font-size:.95rem}}\n";
+	"table.s td:nth-child(7) i{display:none}table.s .num{min-width:0}}\n"
+	"@media(max-width:44rem){.stack{height:1.1rem}table{font-size:.875rem}.r td,.r th{padding-right:.6rem}}\n";
 
 static const char script[] =
 	"'use strict';(function(){var d=document;\n"
