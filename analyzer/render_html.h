@@ -31,8 +31,8 @@ void html_class(const struct metric_class *v, FILE *out);
 
 /* Numbers as text.h has them, and with more units; fit to be put into the page as they are. */
 typedef char *html_show(char out[TEXT_NUMBER], double v);
-html_show html_us, html_pct, html_real, html_ratio, html_gflops, html_gbps, html_intensity,
-	html_amount;
+html_show html_us, html_pct, html_share /* to a tenth of a percent */, html_real, html_ratio,
+	html_gflops, html_gbps, html_intensity, html_amount;
 
 /* The mark of its label: a small letter, "user" for what was not measured but told; its tip says why, where there is a reason. */
 void html_mark(const struct quantity *q, FILE *out);

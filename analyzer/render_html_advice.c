@@ -21,8 +21,8 @@ void html_gain(const struct metric_advice *a, FILE *out)
 	html_pct(high, a->gain_high_pct);
 	fputs("<span class=gain><b>", out);
 	fputs(low, out);
-	fputs(" to ", out);
-	fputs(high, out);
+	if (strcmp(low, high) != 0)
+		fprintf(out, " to %s", high);
 	fputs("</b><sup class=e>e</sup> of this kernel's time ", out);
 	html_bar_range(a->gain_low_pct, a->gain_high_pct, out);
 	fputs("</span>", out);

@@ -11,7 +11,7 @@
 
 #define BOXES      240 /* that names keep clear of, */
 #define NAMES      30  /* so many of these for names themselves */
-#define NAME       22 /* characters of a name in the chart */
+#define NAME       22  /* characters of a name in the chart */
 #define CHAR_WIDTH 6.3
 #define LINE       14
 
@@ -526,6 +526,29 @@ static bool is_repeated(const struct report *r, size_t device)
 	return false;
 }
 
+/* Known to compute nothing: no place on a logarithmic scale. */
+static bool computes_nothing(const struct report_kernel *k)
+{
+	return k->roofline && quantity_known(&k->roofline->intensity) &&
+	       k->roofline->intensity.value <= 0;
+}
+
+static void left_out(const struct report *r, size_t n, size_t placed, FILE *out)
+{
+	size_t nothing = 0;
+
+	for (size_t i = 0; i < n; i++)
+		nothing += computes_nothing(&r->kernels[i]);
+	if (placed + nothing < n)
+		fprintf(out,
+			"<p class=s1>%zu of %zu kernels have no place here: their FLOPs, bytes or time are not known.\n",
+			n - placed - nothing, n);
+	if (nothing)
+		fprintf(out,
+			"<p class=s1>%zu %s nothing that counts as a FLOP: their traffic is in their sections.\n",
+			nothing, text_plural(nothing, "kernel computes", "kernels compute"));
+}
+
 void html_rooflines(const struct report *r, size_t n, size_t sections, FILE *out)
 {
 	size_t all = 0;
@@ -544,11 +567,9 @@ void html_rooflines(const struct report *r, size_t n, size_t sections, FILE *out
 		caption(&c, placed);
 	}
 	if (!all)
-		fputs("<p>No kernel has a place in a roofline: that needs its FLOPs, its DRAM bytes and its time, and "
-		      "nobody stated the work of any (<code>--work FILE</code>).\n",
+		fputs("<p>No kernel has a place in a roofline: that needs FLOPs, DRAM bytes and a time of it, and no kernel "
+		      "has all three. State the work where you know it (<code>--work FILE</code>).\n",
 		      out);
-	else if (all < n)
-		fprintf(out,
-			"<p class=s1>%zu of %zu kernels have no place here: their FLOPs, bytes or time are not known.\n",
-			n - all, n);
+	else
+		left_out(r, n, all, out);
 }

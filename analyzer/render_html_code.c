@@ -31,7 +31,34 @@ static void real_cell(double v, FILE *out)
 		number_cell(html_ratio(t, v), out);
 }
 
-static void loop_row(const struct metric_loop *l, FILE *out)
+static bool is_of_interest(const struct metric_loop *l)
+{
+	return l->compute_ops || l->load_ops;
+}
+
+/* Cycles of one turn: of the longest chain that closes around the loop, of issuing it. */
+static void chain_cell(const struct metric_loop *l, FILE *out)
+{
+	char t[TEXT_NUMBER];
+
+	if (isnan(l->recurrence_cycles) || isnan(l->issue_cycles)) {
+		fputs("<td class=x>\xe2\x80\x93", out);
+		return;
+	}
+	fprintf(out, "<td>%s", html_real(t, l->recurrence_cycles));
+	fprintf(out, " / %s<sup class=e>e</sup>", html_real(t, l->issue_cycles));
+}
+
+static bool any_chain(const struct metric_sass *s)
+{
+	for (size_t i = 0; i < s->loops_n; i++)
+		if (is_of_interest(&s->loops[i]) && !isnan(s->loops[i].recurrence_cycles) &&
+		    !isnan(s->loops[i].issue_cycles))
+			return true;
+	return false;
+}
+
+static void loop_row(const struct metric_loop *l, bool has_chains, FILE *out)
 {
 	char t[TEXT_NUMBER];
 
@@ -50,6 +77,8 @@ static void loop_row(const struct metric_loop *l, FILE *out)
 	fprintf(out, "<td>%s", text_count(t, l->barriers));
 	real_cell(l->ratio, out);
 	real_cell(l->ratio_raw, out);
+	if (has_chains)
+		chain_cell(l, out);
 	fputs("<td class=l>", out);
 	if (l->class)
 		fprintf(out, "<b>%s</b>%s", l->class, l->async_copy ? ": " : "");
@@ -63,14 +92,10 @@ static void loop_row(const struct metric_loop *l, FILE *out)
 	fputc('\n', out);
 }
 
-static bool is_of_interest(const struct metric_loop *l)
-{
-	return l->compute_ops || l->load_ops;
-}
-
 void html_loops(const struct report_kernel *k, FILE *out)
 {
 	const struct metric_sass *s = k->sass;
+	const bool has_chains = s && any_chain(s);
 	size_t listed = 0;
 
 	fputs("<section class=wide><h3>Compute/Load Ratio</h3>", out);
@@ -84,11 +109,15 @@ void html_loops(const struct report_kernel *k, FILE *out)
 		if (!is_of_interest(&s->loops[i]))
 			continue;
 		if (!listed++)
-			fputs("<div class=w><table class=r><thead><tr><th>loop<th>trips<th>computes<th>loads<th>B per "
-			      "warp<th>barriers<th>ratio<th>raw<th class=l><tbody>\n",
-			      out);
+			fprintf(out,
+				"<div class=w><table class=r><thead><tr><th>loop<th>trips<th>computes<th>loads<th>B "
+				"per warp<th>barriers<th>ratio<th>raw%s<th class=l><tbody>\n",
+				has_chains
+					? "<th title=\"cycles of one turn: of the longest chain of dependent "
+					  "instructions around the loop, of issuing it\">chain / issue"
+					: "");
 		if (listed <= LOOPS)
-			loop_row(&s->loops[i], out);
+			loop_row(&s->loops[i], has_chains, out);
 	}
 	if (listed)
 		fputs("</table></div>", out);
@@ -110,10 +139,18 @@ static bool any_reducible(const struct metric_sass *s)
 	return false;
 }
 
+static bool any_note(const struct metric_sass *s)
+{
+	for (size_t i = 0; i < s->ops_n && i < OPERATIONS; i++)
+		if (s->ops[i].note)
+			return true;
+	return false;
+}
+
 static void mix(const struct metric_sass *s, FILE *out)
 {
 	const double longest = s->ops_n ? s->ops[0].n : 1;
-	const bool has_reducible = any_reducible(s);
+	const bool has_reducible = any_reducible(s), has_notes = any_note(s);
 	char n[TEXT_NUMBER];
 
 	fprintf(out, "<section><h3>SASS Instruction Mix</h3><p>%s instructions",
@@ -122,8 +159,8 @@ static void mix(const struct metric_sass *s, FILE *out)
 		fprintf(out, ", <b>%u not decoded</b>", s->undecoded);
 	fprintf(out,
 		".<div class=w><table class=r><thead><tr><th>operation<th class=l><th>count<th>stall, least<th>"
-		"median%s<tbody>\n",
-		has_reducible ? "<th>reducible" : "");
+		"median%s%s<tbody>\n",
+		has_reducible ? "<th>reducible" : "", has_notes ? "<th class=l>" : "");
 	for (size_t i = 0; i < s->ops_n && i < OPERATIONS; i++) {
 		const struct metric_op *o = &s->ops[i];
 
@@ -134,6 +171,11 @@ static void mix(const struct metric_sass *s, FILE *out)
 		if (has_reducible)
 			fprintf(out, "<td>%s",
 				o->reducible < 0 ? "\xe2\x80\x93" : text_int(n, o->reducible));
+		if (has_notes) {
+			fputs("<td class=l><small>", out);
+			html_text(o->note ? o->note : "", HTML_SENTENCE, out);
+			fputs("</small>", out);
+		}
 		fputc('\n', out);
 	}
 	fputs("</table></div>", out);
@@ -242,7 +284,7 @@ static void stalls(const struct metric_stalls *s, FILE *out)
 		else
 			html_bar(q->value, out);
 		fputs("<td>", out);
-		html_quantity(q, html_pct, out);
+		html_quantity(q, html_share, out);
 	}
 	fputs("</table><p class=s1>Of the time in which a warp does not issue. Other reasons are none, or not known."
 	      "</section>\n",

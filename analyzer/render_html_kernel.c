@@ -320,11 +320,11 @@ void html_kernel(const struct report *r, size_t index, FILE *out)
 	baseline(r, k, out);
 	classification(k, out);
 	occupancy(k, out);
+	cliff(k, out);
 	fputs("</div>\n", out);
 	html_loops(k, out);
 	fputs("<div class=cols>\n", out);
 	html_code(r, k, out);
-	cliff(k, out);
 	fputs("</div>\n", out);
 	html_sites(k, out);
 	html_advice(k, index + 1, out);

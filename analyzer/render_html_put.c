@@ -101,6 +101,11 @@ char *html_pct(char out[TEXT_NUMBER], double v)
 	return escape_number(text_pct(out, v));
 }
 
+char *html_share(char out[TEXT_NUMBER], double v)
+{
+	return html_pct(out, fabs(v) < 0.05 ? v : round(10 * v) / 10);
+}
+
 char *html_real(char out[TEXT_NUMBER], double v)
 {
 	return escape_number(text_real(out, v));

@@ -9,10 +9,11 @@
 
 #include "finding.h"
 
-#define COMMAND   110 /* characters of a command in the title */
-#define PROCESSES 8   /* that are listed at once, and notes: the rest unfolds */
-#define ADVICE    10
-#define EVIDENCE  400
+#define COMMAND    110 /* characters of a command in the title */
+#define PROCESSES  8   /* that are listed at once, and notes: the rest unfolds */
+#define ADVICE     3   /* that are shown at once */
+#define ADVICE_ALL 15
+#define EVIDENCE   400
 
 static void command(const struct report_run *p, size_t most, FILE *out)
 {
@@ -121,38 +122,39 @@ static void key(FILE *out)
 
 /* ---------------------------------------------------------------- figures */
 
-static void figure(const char *name, const struct quantity *q, html_show *show, FILE *out)
+static void bounds(const struct quantity *q, html_show *show, FILE *out)
 {
 	char low[TEXT_NUMBER], high[TEXT_NUMBER];
 
-	fprintf(out, "<div><dt>%s<dd><b>", name);
-	html_quantity(q, show, out);
+	if (isnan(q->low) || isnan(q->high) || q->low >= q->high)
+		return;
+	show(low, q->low);
+	show(high, q->high);
+	if (strcmp(low, high) != 0)
+		fprintf(out, "%s to %s%s", low, high, q->why ? "; " : "");
+}
+
+static void figure(const char *name, const struct quantity *q, html_show *show, FILE *out)
+{
+	char t[TEXT_NUMBER];
+
+	if (!quantity_known(q))
+		return;
+	fprintf(out, "<div><dt>%s<dd><b>%s", name, show(t, q->value));
+	html_mark(q, out);
 	fputs("</b><small>", out);
-	if (quantity_known(q) && !isnan(q->low) && !isnan(q->high) && q->low < q->high) {
-		show(low, q->low);
-		show(high, q->high);
-		if (strcmp(low, high) != 0) {
-			fputs(low, out);
-			fputs(" to ", out);
-			fputs(high, out);
-			if (q->why)
-				fputs("; ", out);
-		}
-	}
+	bounds(q, show, out);
 	if (q->why)
 		html_text(q->why, HTML_SENTENCE, out);
 	fputs("</small></div>\n", out);
 }
 
-static void figures(const struct report *r, FILE *out)
+static void counts(const struct report *r, FILE *out)
 {
 	const struct report_accounting *a = &r->accounting;
 	char t[TEXT_NUMBER], u[TEXT_NUMBER];
 
-	fputs("<dl class=f>\n", out);
-	figure("Kernel time", &r->totals.kernel_time_us, html_us, out);
 	if (!r->is_given) {
-		figure("GPU busy", &r->totals.busy_pct, html_pct, out);
 		fprintf(out, "<div><dt>Launches<dd><b>%s</b><small>%s timed",
 			text_count(t, a->launches_seen), text_count(u, a->timed));
 		if (a->graph_node_launches)
@@ -163,11 +165,45 @@ static void figures(const struct report *r, FILE *out)
 	fprintf(out, "<div><dt>Kernel shapes<dd><b>%zu</b><small>%s</small></div>\n", r->kernels_n,
 		r->kernels_n < r->kernels_all ? "those that were asked for"
 					      : "one kernel with one geometry each");
-	if (!r->is_given) {
-		figure("Gaps between kernels", &r->totals.gap_us, html_us, out);
-		figure("Copies", &r->totals.copy_time_us, html_us, out);
-	}
+}
+
+/* Those that are known as large figures, the others in a line below. */
+static void figures(const struct report *r, FILE *out)
+{
+	const struct report_totals *t = &r->totals;
+	const struct {
+		const char *name;
+		const struct quantity *q;
+		html_show *show;
+	} all[] = {
+		{"Kernel time", &t->kernel_time_us, html_us},
+		{"GPU busy", &t->busy_pct, html_pct},
+		{"Gaps between kernels", &t->gap_us, html_us},
+		{"Copies", &t->copy_time_us, html_us},
+		{"Copies beside kernels", &t->copy_overlap_pct, html_pct},
+	};
+	const size_t n = r->is_given                        ? 1
+			 : quantity_known(&t->copy_time_us) ? 5
+							    : 4; /* no overlap either */
+	size_t unknown = 0;
+
+	fputs("<dl class=f>\n", out);
+	for (size_t i = 0; i < n; i++)
+		figure(all[i].name, all[i].q, all[i].show, out);
+	counts(r, out);
 	fputs("</dl>\n", out);
+	for (size_t i = 0; i < n; i++) {
+		if (quantity_known(all[i].q))
+			continue;
+		fputs(unknown++ ? "; " : "<p class=s1>Not known: ", out);
+		fprintf(out, "<b>%s</b>", all[i].name);
+		if (all[i].q->why) {
+			fputs(", ", out);
+			html_text(all[i].q->why, HTML_SENTENCE, out);
+		}
+	}
+	if (unknown)
+		fputs(".\n", out);
 }
 
 /* ------------------------------------------------------------- accounting */
@@ -332,8 +368,12 @@ static void gain_of_run(const struct report_advice *a, FILE *out)
 		fputs("<span class=\"gain x\">what it saves is not known</span>", out);
 		return;
 	}
-	fprintf(out, "<span class=gain><b>%s to %s</b><sup class=e>e</sup> of all kernel time ",
-		html_pct(low, a->gain_low_pct), html_pct(high, a->gain_high_pct));
+	html_pct(low, a->gain_low_pct);
+	html_pct(high, a->gain_high_pct);
+	fprintf(out, "<span class=gain><b>%s", low);
+	if (strcmp(low, high) != 0)
+		fprintf(out, " to %s", high);
+	fputs("</b><sup class=e>e</sup> of all kernel time ", out);
 	html_bar_range(a->gain_low_pct, a->gain_high_pct, out);
 	fputs("</span>", out);
 }
@@ -375,10 +415,17 @@ static void first(const struct report *r, size_t sections, FILE *out)
 {
 	fputs("<h2 id=first>What to do first</h2>\n", out);
 	if (r->advice_n) {
+		const size_t n = r->advice_n < ADVICE_ALL ? r->advice_n : ADVICE_ALL;
+
 		fputs("<ol class=do>\n", out);
-		for (size_t i = 0; i < r->advice_n && i < ADVICE; i++)
+		for (size_t i = 0; i < n; i++) {
+			if (i == ADVICE)
+				fprintf(out,
+					"</ol><details><summary>%zu more</summary><ol class=do style=--s:%d>\n",
+					n - i, ADVICE);
 			first_item(r, &r->advice[i], sections, out);
-		fputs("</ol>\n", out);
+		}
+		fputs(n > ADVICE ? "</ol></details>\n" : "</ol>\n", out);
 		return;
 	}
 	fputs(any_advice(r)

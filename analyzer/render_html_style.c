@@ -42,7 +42,7 @@ static const char style[] =
 	/* figures */
 	"dl.f{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));gap:1.2rem 2rem;margin:1.6rem 0}\n"
 	"dl.f dt{font-size:.87rem;color:var(--soft)}dl.f dd{margin:0}dl.f b{display:block;font-size:1.45rem;"
-	"font-weight:600;line-height:1.3;letter-spacing:-.01em}dl.f b small{display:none}\n"
+	"font-weight:600;line-height:1.3;letter-spacing:-.01em}dl.f+p b{font-weight:600}\n"
 	/* tables */
 	".w{overflow-x:auto;max-width:100%}table{border-collapse:collapse;font-size:.93rem}\n"
 	"td,th{padding:.22rem .8rem .22rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);"
@@ -69,7 +69,7 @@ static const char style[] =
 	".c.compute,.p.compute{color:var(--compute)}.c.balanced,.p.balanced{color:var(--balanced)}.c.latency,.p.latency{color:var(--latency)}"
 	".c.launch,.p.launch{color:var(--launch)}.c.unknown{font-weight:400}\n"
 	/* what to do */
-	"ol.do{list-style:none;padding:0;counter-reset:d;margin:0}ol.do>li{counter-increment:d;padding:.9rem 0 .9rem "
+	"ol.do{list-style:none;padding:0;counter-reset:d var(--s,0);margin:0}details>summary{cursor:pointer;color:var(--link)}ol.do>li{counter-increment:d;padding:.9rem 0 .9rem "
 	"2.4rem;position:relative;border-bottom:1px solid var(--line);max-width:60rem}ol.do>li:last-child{border:0}\n"
 	"ol.do>li::before{content:counter(d);position:absolute;left:0;top:.85rem;width:1.6rem;height:1.6rem;"
 	"border-radius:50%;background:var(--pale);text-align:center;font-size:.87rem;line-height:1.6rem;"
@@ -93,7 +93,7 @@ static const char style[] =
 	"solid var(--line);border-radius:5px;padding:.25rem .6rem}.tool input{width:18rem;max-width:100%}"
 	".tool button{cursor:pointer}:focus-visible{outline:2px solid var(--link);outline-offset:2px}\n"
 	/* kernels */
-	"details.k{border-bottom:1px solid var(--line)}details.k>summary{display:grid;grid-template-columns:2.4rem "
+	"details.k{border-bottom:1px solid var(--line)}details.k>summary{color:inherit;display:grid;grid-template-columns:2.4rem "
 	"minmax(0,1fr) 9.5rem 5.5rem 5.5rem;gap:0 1rem;padding:.6rem 0;cursor:pointer;align-items:baseline;"
 	"list-style:none}summary::-webkit-details-marker{display:none}details.k>summary::before{display:none}"
 	"details.k>summary:hover{background:var(--card)}details.k[open]>summary{border-bottom:0}"

@@ -44,8 +44,14 @@ static inline const struct metric_sass *made_sass(struct arena *a, uint32_t *see
 
 	assert_true(s && ops && loops);
 	for (size_t i = 0; i < n; i++) {
-		ops[i] = (struct metric_op){names[i], (uint32_t)(800 / (i + 1)), 1,
-					    4,        i == 0 ? 12 : 0,           NULL};
+		ops[i] = (struct metric_op){
+			names[i],
+			(uint32_t)(800 / (i + 1)),
+			1,
+			4,
+			i == 0 ? 12 : 0,
+			i == 0 ? "sm_86: reducible to S01 where the next ones are independent"
+			       : NULL};
 		s->instructions += ops[i].n;
 	}
 	for (size_t i = 0; i < loops_n; i++)
@@ -65,6 +71,8 @@ static inline const struct metric_sass *made_sass(struct arena *a, uint32_t *see
 			.ratio_raw = 8,
 			.class = "medium",
 			.async_copy = "neutral",
+			.recurrence_cycles = 128,
+			.issue_cycles = 200,
 		};
 	s->ops = ops;
 	s->ops_n = n;
@@ -227,7 +235,9 @@ static inline void made_work(struct html_fixture *f, struct report_kernel *k, ui
 	w->is_flops_given = w->is_bytes_given = true;
 	const struct roofline_input in = {
 		.flops = work_flops(w),
-		.bytes = work_bytes(w),
+		.bytes = made_number(seed, 5)
+				 ? work_bytes(w)
+				 : made_quantity((double)w->bytes, QUANTITY_ESTIMATED, 0.6),
 		.time_us = made_quantity(k->times.median, QUANTITY_MEASURED, 0.04),
 		.precision = {peak, NULL},
 		.device = d,
@@ -310,6 +320,7 @@ static inline void html_fixture_open(struct html_fixture *f, size_t n)
 	first = arena_array(f->arena, 3, sizeof(*first));
 	assert_true(f->arena && f->report.kernels && first);
 	f->report.kernels_n = f->report.kernels_all = n;
+	f->report.advice_n = 0;
 	for (size_t i = 0; i < n; i++)
 		html_fixture_kernel(f, i, n, &seed);
 	for (size_t i = 0; i < 3 && i < n; i++, f->report.advice_n++) {

@@ -146,6 +146,9 @@ static void says_what_is_not_known(void **state)
 	(void)state;
 	fixture_report_open(&f);
 	f.report.simulated = true;
+	f.report.advice_n = 0;
+	for (size_t i = 0; i < f.report.kernels_n; i++)
+		f.report.kernels[i].advice.n = 0;
 	html_page(&f.report, &page, &bytes);
 	assert_balanced(page);
 	assert_non_null(strstr(page, "Times are simulated."));
