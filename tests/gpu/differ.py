@@ -7,8 +7,9 @@ import concurrent.futures
 import itertools
 import json
 import os
+import tarfile
 
-from gpulib import BUILD, GPU, KBN, bare_env, fresh, guarded, result, run, shim_env
+from gpulib import BUILD, GPU, KBN, OUT, bare_env, fresh, guarded, result, run, shim_env
 
 RUNS, SLOW_RUNS, PERCENT = 10, 3, 10
 REGRESSED, INCONCLUSIVE = 3, 4
@@ -105,6 +106,10 @@ def main():
                 files.setdefault(name, []).append(recorded(command))
 
     guarded("n", "diff: runs", make)
+    with tarfile.open(os.path.join(OUT, "diff-reports.tar.xz"), "w:xz") as tar: # to look at noise without a GPU
+        for name, made in files.items():
+            for i, path in enumerate(made):
+                tar.add(path, "%s-%d.json" % (name, i))
     for name, made in files.items():
         guarded("n", "diff: equal runs, " + name, equal_runs, name, made)
     if "app_diff" in files:
