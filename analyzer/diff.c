@@ -47,8 +47,8 @@ struct side_times {
 	double uncertainty_pct; /* of the first run that has the kernel */
 };
 
-/* Half the range of the runs' medians, pct of theirs; NaN with fewer than two. */
-static double between_runs(const double *medians, size_t n, double middle)
+/* The range of the runs' medians, us; NaN with fewer than two. */
+static double between_runs(const double *medians, size_t n)
 {
 	double low = INFINITY, high = -INFINITY;
 	size_t known = 0;
@@ -59,15 +59,13 @@ static double between_runs(const double *medians, size_t n, double middle)
 			high = fmax(high, medians[i]);
 			known++;
 		}
-	return known > 1 ? 100 * (high - low) / 2 / middle : NAN;
+	return known > 1 ? high - low : NAN;
 }
 
-/* Of one run: how far the launches spread above the median, and how well one is known. */
+/* From the fastest launch of one run to its p90, us; the slowest ones are accidents. */
 static double within_run(const struct diff_kernel *k)
 {
-	double spread = fmax(k->p90_us - k->median_us, k->uncertainty_us);
-
-	return k->timed < 2 ? NAN : 100 * spread / k->median_us;
+	return k->timed < 2 ? NAN : k->p90_us - fmin(k->min_us, k->median_us);
 }
 
 static struct side_times side_times(struct diff_build *b, const struct diff_joined *j,
@@ -75,7 +73,7 @@ static struct side_times side_times(struct diff_build *b, const struct diff_join
 {
 	struct side_times t = {NAN, NAN, NAN, NAN, NAN, NAN};
 	double *v = arena_array(b->arena, j->n + 1, 4 * sizeof(*v));
-	double *medians = v, *totals, *launches, *shares;
+	double *medians = v, *totals, *launches, *shares, spread = NAN, between;
 
 	if (!v) {
 		b->failed = true;
@@ -93,16 +91,19 @@ static struct side_times side_times(struct diff_build *b, const struct diff_join
 		shares[i] = k ? 100 * k->total_us / side->reports[i].kernel_time_us : NAN;
 		if (k && isnan(t.uncertainty_pct))
 			t.uncertainty_pct = 100 * k->uncertainty_us / k->median_us;
-		if (k && isnan(t.noise_pct) && isfinite(k->median_us))
-			t.noise_pct = within_run(k);
+		if (k && isnan(spread) && isfinite(k->median_us))
+			spread = within_run(k);
 	}
 	t.total_us = median(totals, j->n);
 	t.launches = median(launches, j->n);
 	t.share_pct = median(shares, j->n);
-	/* in this order: finding the median moves the values */
+	between = between_runs(medians, j->n);
+	if (isfinite(between))
+		spread = between;
 	t.median_us = median(medians, j->n);
-	if (isfinite(between_runs(medians, j->n, t.median_us)))
-		t.noise_pct = between_runs(medians, j->n, t.median_us);
+	if (isfinite(spread))
+		t.noise_pct = 100 * spread / t.median_us +
+			      (isnan(t.uncertainty_pct) ? 0 : t.uncertainty_pct);
 	return t;
 }
 
@@ -122,16 +123,10 @@ static bool same_text(const char *a, const char *b)
 static double pair_noise(const struct diff_build *b, const struct diff_row *row,
 			 const struct side_times t[2])
 {
-	double noise;
-
 	if (isnan(t[0].noise_pct) || isnan(t[1].noise_pct) ||
 	    row->base->warmup_only != row->new->warmup_only)
 		return NAN;
-	noise = fmax3(DIFF_NOISE_PCT, b->clock_pct, fmax(t[0].noise_pct, t[1].noise_pct));
-	/* an error that both have alike cancels, but not one of two methods */
-	if (!same_text(row->base->method, row->new->method))
-		noise = fmax3(noise, t[0].uncertainty_pct, t[1].uncertainty_pct);
-	return noise;
+	return fmax3(DIFF_NOISE_PCT, b->clock_pct, fmax(t[0].noise_pct, t[1].noise_pct));
 }
 
 static enum diff_verdict verdict(double change, double noise)

@@ -95,6 +95,7 @@ static bool read_kernel(struct reader *r, struct diff_kernel *k, const json_t *o
 		.total_us = time_at(json_object_get(times, "total"), "value"),
 		.median_us = time_at(times, "median"),
 		.p90_us = time_at(times, "p90"),
+		.min_us = time_at(times, "min"),
 		.uncertainty_us = real_at(times, "uncertainty"),
 		.method = text_at(r, times, "method", NULL),
 		.registers = count_at(resources, "registers"),

@@ -59,6 +59,7 @@ static struct made *make(size_t n)
 			.timed = 100,
 			.median_us = 10,
 			.p90_us = 10.1,
+			.min_us = 10,
 			.uncertainty_us = 0.05,
 			.method = "gated-events",
 			.registers = 32,
@@ -183,6 +184,7 @@ static void test_one_slower(void **state)
 	(void)state;
 	b->kernels[1].median_us = 11;
 	b->kernels[1].p90_us = 11.1;
+	b->kernels[1].min_us = 11;
 	d = compare(a, b);
 	assert_string_equal(d.rows[0].new->short_name, "kernel_1");
 	assert_int_equal(d.rows[0].verdict, DIFF_REGRESSED);
@@ -205,7 +207,7 @@ static void test_faster(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++)
-		b->kernels[i].median_us = b->kernels[i].p90_us = 8;
+		b->kernels[i].median_us = b->kernels[i].p90_us = b->kernels[i].min_us = 8;
 	d = compare(a, b);
 	assert_int_equal(d.verdict, DIFF_IMPROVED);
 	assert_int_equal(d.count[DIFF_IMPROVED], 2);
@@ -221,9 +223,9 @@ static void test_floor(void **state)
 	struct made *a = make(1), *b = make(1);
 
 	(void)state;
-	b->kernels[0].median_us = b->kernels[0].p90_us = 10.19;
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 10.19;
 	assert_int_equal(compare(a, b).rows[0].verdict, DIFF_NEUTRAL);
-	b->kernels[0].median_us = b->kernels[0].p90_us = 10.21;
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 10.21;
 	assert_int_equal(compare(a, b).rows[0].verdict, DIFF_REGRESSED);
 	free(a);
 	free(b);
@@ -235,15 +237,33 @@ static void test_noise_within(void **state)
 	struct diff d;
 
 	(void)state;
-	b->kernels[0].median_us = b->kernels[0].p90_us = 11;
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 11;
 	a->kernels[0].p90_us = 11.5;
 	d = compare(a, b);
-	assert_float_equal(d.rows[0].noise_pct, 15, 1e-9);
+	assert_float_equal(d.rows[0].noise_pct, 15 + 0.5, 1e-9);
 	assert_int_equal(d.rows[0].verdict, DIFF_NEUTRAL);
 	a->kernels[0].p90_us = 10;
 	a->kernels[0].uncertainty_us = 1.2;
 	d = compare(a, b);
 	assert_float_equal(d.rows[0].noise_pct, 12, 1e-9);
+	assert_int_equal(d.rows[0].verdict, DIFF_NEUTRAL);
+	free(a);
+	free(b);
+}
+
+/* Launches that were faster than the median belong to the spread as those that were slower. */
+static void test_noise_below(void **state)
+{
+	struct made *a = make(1), *b = make(1);
+	struct diff d;
+
+	(void)state;
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 12;
+	d = compare(a, b);
+	assert_int_equal(d.rows[0].verdict, DIFF_REGRESSED);
+	b->kernels[0].min_us = 9.6;
+	d = compare(a, b);
+	assert_float_equal(d.rows[0].noise_pct, 20 + 5.0 / 12, 1e-9);
 	assert_int_equal(d.rows[0].verdict, DIFF_NEUTRAL);
 	free(a);
 	free(b);
@@ -268,14 +288,19 @@ static void test_noise_between(void **state)
 	assert_int_equal(d.rows_n, 1);
 	assert_float_equal(d.rows[0].base_us, 10, 1e-9);
 	assert_float_equal(d.rows[0].new_us, 11.2, 1e-9);
-	assert_float_equal(d.rows[0].noise_pct, 17.5, 1e-9);
+	assert_float_equal(d.rows[0].noise_pct, 35 + 0.5, 1e-9);
 	assert_int_equal(d.rows[0].verdict, DIFF_NEUTRAL);
 	/* steady runs make the same change one */
 	a[1]->kernels[0].median_us = 9.9;
 	a[2]->kernels[0].median_us = 10.1;
 	d = compare_all(a, 3, b, 2);
-	assert_float_equal(d.rows[0].noise_pct, 2, 1e-9);
+	assert_float_equal(d.rows[0].noise_pct, 100 * (0.4 / 11.2 + 0.05 / 11), 1e-9);
 	assert_int_equal(d.rows[0].verdict, DIFF_REGRESSED);
+	/* and how far one time may be off comes on top */
+	b[0]->kernels[0].uncertainty_us = 2.24;
+	d = compare_all(a, 3, b, 2);
+	assert_float_equal(d.rows[0].noise_pct, 100 * (0.4 / 11.2 + 2.24 / 11), 1e-9);
+	assert_int_equal(d.rows[0].verdict, DIFF_NEUTRAL);
 	for (size_t i = 0; i < 3; i++)
 		free(a[i]);
 	free(b[0]);
@@ -289,7 +314,7 @@ static void test_no_noise_known(void **state)
 
 	(void)state;
 	b->kernels[0].timed = 1;
-	b->kernels[0].median_us = b->kernels[0].p90_us = 30;
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 30;
 	d = compare(a, b);
 	assert_int_equal(row_of(&d, "kernel_0")->verdict, DIFF_INCONCLUSIVE);
 	assert_true(isnan(row_of(&d, "kernel_0")->noise_pct));
@@ -347,13 +372,13 @@ static void test_share(void **state)
 
 	(void)state;
 	a->kernels[0].launches = b->kernels[0].launches = 100000;
-	b->kernels[1].median_us = b->kernels[1].p90_us = 50;
+	b->kernels[1].median_us = b->kernels[1].p90_us = b->kernels[1].min_us = 50;
 	d = compare(a, b);
 	assert_int_equal(row_of(&d, "kernel_1")->verdict, DIFF_REGRESSED);
 	assert_true(row_of(&d, "kernel_1")->share_pct < DIFF_SHARE_PCT);
 	assert_false(diff_fails(&d, 5));
 	/* share is that of the side where it is larger: 0.1% of BASE, but 1.3% of NEW */
-	b->kernels[1].median_us = b->kernels[1].p90_us = 130;
+	b->kernels[1].median_us = b->kernels[1].p90_us = b->kernels[1].min_us = 130;
 	d = compare(a, b);
 	assert_true(diff_fails(&d, 5));
 	free(a);
@@ -409,7 +434,7 @@ static void test_part_of_the_run(void **state)
 	(void)state;
 	for (size_t i = 0; i < 10; i++)
 		a->kernels[i].median_us = i < 8 ? 10 : NAN;
-	b->kernels[0].median_us = b->kernels[0].p90_us = 20;
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 20;
 	a->whole_us = b->whole_us = 10000;
 	d = compare(a, b);
 	assert_float_equal(d.run_change_pct.value, 10, 1e-9);
@@ -460,8 +485,8 @@ static void test_order(void **state)
 
 	(void)state;
 	a->kernels[2].launches = b->kernels[2].launches = 1000;
-	b->kernels[0].median_us = b->kernels[0].p90_us = 15; /* + 500 us */
-	b->kernels[2].median_us = b->kernels[2].p90_us = 9;  /* - 1000 us */
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 15; /* + 500 us */
+	b->kernels[2].median_us = b->kernels[2].p90_us = b->kernels[2].min_us = 9;  /* - 1000 us */
 	d = compare(a, b);
 	assert_string_equal(d.rows[0].new->name, "kernel_2");
 	assert_string_equal(d.rows[1].new->name, "kernel_0");
@@ -485,7 +510,7 @@ static void test_same_name_other_code(void **state)
 	b->kernels[1].local_bytes = 16;
 	a->kernels[1].static_smem_bytes = 100000;
 	b->kernels[1].static_smem_bytes = 100001;
-	b->kernels[1].median_us = b->kernels[1].p90_us = 14;
+	b->kernels[1].median_us = b->kernels[1].p90_us = b->kernels[1].min_us = 14;
 	d = compare(a, b);
 	r = row_of(&d, "kernel_1");
 	assert_int_equal(d.rows_n, 2);
@@ -583,7 +608,7 @@ static void test_device_apart(void **state)
 		m->kernels[1] = m->kernels[0];
 		m->kernels[1].device = 1;
 	}
-	b->kernels[1].median_us = b->kernels[1].p90_us = 20;
+	b->kernels[1].median_us = b->kernels[1].p90_us = b->kernels[1].min_us = 20;
 	d = compare(a, b);
 	assert_int_equal(d.rows_n, 2);
 	assert_int_equal(d.rows[0].new->device, 1);
@@ -671,7 +696,7 @@ static void test_clocks(void **state)
 	struct diff d;
 
 	(void)state;
-	b->kernels[0].median_us = b->kernels[0].p90_us = 11;
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 11;
 	b->device.clock_mhz = 1930; /* 2.6% */
 	d = compare(a, b);
 	assert_int_equal(d.why_not_n, 0);
@@ -752,7 +777,7 @@ static void test_many(void **state)
 	struct diff d;
 
 	(void)state;
-	b->kernels[77].median_us = b->kernels[77].p90_us = 20;
+	b->kernels[77].median_us = b->kernels[77].p90_us = b->kernels[77].min_us = 20;
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	d = compare(a, b);
 	clock_gettime(CLOCK_MONOTONIC, &to);
@@ -772,7 +797,7 @@ static void test_width(void **state)
 	struct diff d;
 
 	(void)state;
-	b->kernels[0].median_us = b->kernels[0].p90_us = 12345.6;
+	b->kernels[0].median_us = b->kernels[0].p90_us = b->kernels[0].min_us = 12345.6;
 	b->kernels[1].short_name =
 		"a_name_\xc3\xa4_that_is_longer_than_any_terminal_would_like_it_to_be";
 	b->kernels[1].registers = 255;
@@ -827,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_faster),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_noise_within),
+		cmocka_unit_test(test_noise_below),
 		cmocka_unit_test(test_noise_between),
 		cmocka_unit_test(test_no_noise_known),
 		cmocka_unit_test(test_warmup_against_steady),
