@@ -22,7 +22,7 @@ static double dram_per_sm(const struct model_device *d)
 {
 	const double hz = d->hw.clock_mhz * 1e6;
 
-	if (isnan(d->hw.dram_gbps) || d->hw.clock_mhz <= 0 || d->hw.sm_count <= 0)
+	if (!(d->hw.dram_gbps > 0) || d->hw.clock_mhz <= 0 || d->hw.sm_count <= 0)
 		return DRAM_PER_SM;
 	return d->hw.dram_gbps * 1e9 * DRAM_SHARE / hz / d->hw.sm_count;
 }

@@ -21,7 +21,8 @@
 #define SECTOR    32
 #define SHARED_OP 4u /* cycles of a shuffle, or of anything of SHARED without bytes */
 #define ATOMS_OP  8u
-#define SHORTEST  4u /* of an access: an SM takes one a cycle */
+#define SHORTEST  4u   /* of an access: an SM takes one a cycle */
+#define HEAVIEST  1e15 /* nested loops of that many turns do not end */
 #define ONCE \
 	1u /* turns of a loop that the compiler made for its lanes, or that asks again and again */
 #define SPIN      24u /* instructions of a loop that asks a barrier again, at most */
@@ -96,8 +97,10 @@ struct walk {
 
 static enum stall_pipe pipe_of(const struct sass_insn *insn)
 {
+	const char *op = sass_op(insn);
+
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (tile_is_op(insn, units[i].op))
+		if (*units[i].op == *op && tile_is_op(insn, units[i].op))
 			return units[i].pipe;
 	return STALL_PIPE_NONE;
 }
@@ -155,6 +158,8 @@ static uint32_t count_sums(const struct cfg *g)
 	struct effects x;
 
 	for (uint32_t i = 0; i < g->insns_n; i++) {
+		if (!strstr(sass_op(&g->insns[i]), "GMMA"))
+			continue;
 		if (!tile_is_op(&g->insns[i], "HGMMA") && !tile_is_op(&g->insns[i], "IGMMA") &&
 		    !tile_is_op(&g->insns[i], "QGMMA"))
 			continue;
@@ -277,7 +282,7 @@ static double weight_at(const struct walk *w, uint32_t insn)
 	for (; l != CFG_NONE; l = w->g->loops[l].parent)
 		if (w->trips[l] > w->most && !w->is_once[l])
 			weight *= (double)w->trips[l] / w->most;
-	return weight;
+	return weight < HEAVIEST ? weight : HEAVIEST;
 }
 
 static bool is_guessed(const struct walk *w, uint32_t insn)
@@ -573,7 +578,8 @@ static bool has_products(const struct walk *w, uint32_t block)
 	const struct cfg_block *b = &w->g->blocks[block];
 
 	for (uint32_t i = b->first; i < b->end; i++)
-		if (pipe_of(&w->g->insns[i]) == STALL_PIPE_TENSOR)
+		if (strstr(sass_op(&w->g->insns[i]), "MMA") &&
+		    pipe_of(&w->g->insns[i]) == STALL_PIPE_TENSOR)
 			return true;
 	return false;
 }

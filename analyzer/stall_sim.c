@@ -8,8 +8,8 @@
 
 #include "arena.h"
 
-#define ISSUES      6000u    /* enough was seen */
-#define ISSUES_MOST 20000u   /* where one way is longer */
+#define ISSUES      4000u    /* enough was seen */
+#define ISSUES_MOST 10000u   /* where one way is longer */
 #define CYCLES      2000000u /* the same */
 #define DEEPEST     8u       /* of the queues */
 #define STARTED     24u      /* cycles from one block to the next when a kernel begins; assumed */
@@ -45,6 +45,7 @@ struct warp {
 	uint32_t group, earlier; /* its products, and those before its last WARPGROUP */
 	uint8_t state;           /* enum stall_reason */
 	bool is_here, at_barrier;
+	bool is_ready; /* nothing that its next instruction waits for is under way */
 	struct scoreboard boards[6];
 };
 
@@ -66,6 +67,12 @@ struct sim {
 	double streamed; /* when the data of the next product is in shared memory */
 	unsigned last;   /* warp that issued */
 };
+
+/* A moment beyond all that is run is as late as any. */
+static uint32_t cycle_of(double t)
+{
+	return t < CYCLES ? (uint32_t)t : CYCLES;
+}
 
 static uint32_t later(uint32_t a, uint32_t b)
 {
@@ -110,6 +117,8 @@ static uint32_t boards_free(const struct warp *w, const struct stall_step *step,
 {
 	uint32_t free_at = 0;
 
+	if (!step->waits && step->pending_of == STALL_NO_BAR)
+		return 0;
 	for (unsigned b = 0; b < 6; b++) {
 		const bool is_pending = step->pending_of == b;
 		const uint32_t at = step->waits >> b & 1 ? board_free(&w->boards[b], 0)
@@ -140,8 +149,9 @@ static bool can_issue(struct sim *s, struct warp *w, uint32_t now)
 {
 	const struct stall_step *step = &s->path->steps[w->at];
 	enum stall_reason reason = STALL_OTHER;
-	uint32_t until = boards_free(w, step, &reason);
+	uint32_t until = w->is_ready ? 0 : boards_free(w, step, &reason);
 
+	w->is_ready = until <= now;
 	if (until <= now && is_mio(step)) {
 		until = queue_room(&s->mio);
 		reason = STALL_MIO;
@@ -186,7 +196,7 @@ static uint32_t shared_cycles(const struct sim *s, const struct stall_step *step
 {
 	const double cycles = step->cycles * spread_of(s, step) * s->sm->schedulers / 4;
 
-	return cycles < 1 ? 1 : (uint32_t)cycles;
+	return cycles < 1 ? 1 : cycle_of(cycles);
 }
 
 /* Through the memory behind the L1: when it begins to answer. */
@@ -197,7 +207,7 @@ static uint32_t from_memory(struct sim *s, const struct stall_step *step, uint32
 	const double from = s->memory_free > begin ? s->memory_free : begin;
 
 	s->memory_free = from + sectors * SECTOR / s->sm->bytes_per_cycle;
-	return (uint32_t)from + s->sm->latency;
+	return cycle_of(from) + s->sm->latency;
 }
 
 static void set_board(struct warp *w, unsigned board, uint32_t done, enum stall_reason reason)
@@ -250,7 +260,7 @@ static uint32_t occupy(struct sim *s, struct warp *w, const struct stall_step *s
 		s->pipe_free[step->pipe] = w->group = begin + step->cycles;
 		stream(s, step, now);
 	} else if (step->is_mbarrier) {
-		begin = later(now + ASKED, (uint32_t)s->streamed);
+		begin = later(now + ASKED, cycle_of(s->streamed));
 		*done = begin;
 		return begin;
 	} else if (step->pipe != STALL_PIPE_NONE) {
@@ -331,6 +341,7 @@ static void issue(struct sim *s, struct warp *w, uint32_t now)
 		return;
 	}
 	w->at++;
+	w->is_ready = false;
 	w->state = STALL_FIXED_WAIT;
 	w->until = now + stall;
 	if (step->is_block_wide) {
@@ -349,14 +360,22 @@ static struct warp *look(struct sim *s, uint32_t now, uint32_t *next)
 	struct warp *chosen = NULL;
 
 	*next = NEVER;
-	for (unsigned k = 0; k < s->sm->warps; k++) {
-		struct warp *w = &s->warps[(s->last + k) % s->sm->warps];
+	for (unsigned k = 0, i = s->last; k < s->sm->warps; k++, i++) {
+		struct warp *w;
 
-		if (w->until <= now && !w->is_here) {
+		if (i == s->sm->warps)
+			i = 0;
+		w = &s->warps[i];
+		if (w->until > now) {
+			if (w->until < *next)
+				*next = w->until;
+			continue;
+		}
+		if (!w->is_here) {
 			w->is_here = true;
 			w->since = now;
 		}
-		if (w->until <= now && can_issue(s, w, now)) {
+		if (can_issue(s, w, now)) {
 			if (chosen)
 				set_state(s, w, STALL_NOT_SELECTED, now, now);
 			else
