@@ -532,6 +532,7 @@ static void instructions(const struct report_kernel *k, FILE *out)
 {
 	const struct metric_sass *s = k->sass;
 	char n[TEXT_NUMBER];
+	int noted = 0;
 
 	if (!s)
 		return; /* said by the section in front */
@@ -554,8 +555,9 @@ static void instructions(const struct report_kernel *k, FILE *out)
 	fputs("\n", out);
 	for (size_t i = 0; i < s->ops_n; i++)
 		if (s->ops[i].note)
-			fprintf(out, "- %s.\n", s->ops[i].note);
-	fputs("\n", out);
+			noted += fprintf(out, "- %s.\n", s->ops[i].note) > 0;
+	if (noted)
+		fputs("\n", out);
 }
 
 /* The largest first; what is a trace of all is left to the JSON. */

@@ -53,6 +53,11 @@ def text(shares, n=4):
     return " ".join("%s %.0f" % (r, shares[r]) for r in ranked(shares)[:n])
 
 
+def short(name):
+    """The first and the last of a long mangled name: what it is, and which of many."""
+    return name if len(name) <= 44 else name[:22] + ".." + name[-20:]
+
+
 def main(args):
     verbose = "-v" in args
     samples, *reports = [a for a in args if a != "-v"]
@@ -70,8 +75,9 @@ def main(args):
         found.append((top == order[0], top in order))
         tops[top, order[0]] += 1
         if verbose and ours:
-            print("%s %-40s ncu: %s\n  %-40s kbn: %s" % ("=" if found[-1][0] else "2" if found[-1][1] else "x",
-                                                       case["name"][-40:], text(real), "", text(ours)))
+            print("%s %-44s sampled: %-66s derived: %s" % (
+                "=" if found[-1][0] else "2" if found[-1][1] else "x", short(case["name"]), text(real, 3),
+                text(ours, 3)))
     for (real, ours), n in sorted(tops.items(), key=lambda t: -t[1]):
         print("%5d  sampled %s, derived %s" % (n, real, ours))
     right, among = (sum(f[i] for f in found) for i in (0, 1))
