@@ -157,6 +157,12 @@ struct metric_site {
 	struct quantity sectors_per_request; /* of shared memory: wavefronts */
 	struct quantity excess; /* of these, more than the bytes asked for need, of a request */
 	const char *pattern;    /* "lane stride 4096 B", NULL = none */
+	/*
+	 * Of a branch: lanes that take it where they part; 0 = not known. Its `excess` is the instructions of the
+	 * shorter side, and at the high end those of the longer one.
+	 */
+	double lanes;
+	bool is_everywhere; /* of an atomic: all warps of the launch do it on one address */
 };
 
 /* What the lanes of a warp do together. */

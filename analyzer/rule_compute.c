@@ -346,32 +346,89 @@ enum advice_outcome rule_barriers(const struct advice_case *c, struct advice_dra
 
 #define DIVERGENCE_LEAST_PCT 10.0
 
+/* A branch on which lanes part, with what its sides issue of all that a warp issues. */
+struct parting {
+	const struct metric_site *site;
+	double sides;     /* share of both together */
+	double low, high; /* of that, what warps of one mind would not issue */
+};
+
+/*
+ * A warp whose lanes part issues both sides; sorted by path, a share of the warps as large as the share of the lanes
+ * issues one, the others the other. Which of the two is the longer one is not known.
+ */
+static struct parting parting_of(const struct advice_case *c, const struct metric_site *s)
+{
+	const double taken = s->lanes / LANES, less = s->excess.value, more = s->excess.high;
+	const double times = quantity_known(&s->requests) ? s->requests.value / c->warps : 1;
+	const double a = ((1 - taken) * less + taken * more) / (less + more);
+	const double b = ((1 - taken) * more + taken * less) / (less + more);
+
+	return (struct parting){s, fmin(1, times * (less + more) / c->sass->whole.issued),
+				fmin(a, b), fmax(a, b)};
+}
+
+/* That which costs most; .site NULL = none that is known. */
+static struct parting worst_parting(const struct advice_case *c)
+{
+	const struct metric_access *a = c->k->access;
+	struct parting worst = {0};
+
+	for (size_t i = 0; a && c->sass && c->warps > 0 && i < a->sites_n; i++) {
+		const struct metric_site *s = &a->sites[i];
+		struct parting p;
+
+		if (strcmp(s->kind, "branch") || !(s->lanes > 0) || !(s->lanes < LANES) ||
+		    !quantity_known(&s->excess) || !(s->excess.value > 0) ||
+		    !(s->excess.high >= s->excess.value))
+			continue;
+		p = parting_of(c, s);
+		if (!worst.site || p.sides * p.low > worst.sides * worst.low)
+			worst = p;
+	}
+	return worst;
+}
+
+static void say_parting(struct advice_draft *d, const struct parting *p)
+{
+	const struct metric_site *s = p->site;
+	char pct[TEXT_NUMBER];
+
+	advice_evidence(d, "%s at 0x%llx%s%s%s parts the lanes of a warp: %.0f of %.0f take it",
+			s->op, (unsigned long long)s->offset, s->line ? " (" : "",
+			s->line ? s->line : "", s->line ? ")" : "", s->lanes, LANES);
+	advice_evidence(
+		d, "its sides have %.0f and %.0f instructions, together %s of what a warp issues",
+		s->excess.value, s->excess.high, text_pct(pct, 100 * p->sides));
+}
+
 enum advice_outcome rule_divergence(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct metric_access *a = c->k->access;
-	const struct metric_site *branch = NULL;
+	const struct parting p = worst_parting(c);
+	double low = p.sides * p.low, high = p.sides * p.high;
 	char pct[TEXT_NUMBER];
 
-	if (!a || !quantity_known(&a->divergence_pct) ||
-	    a->divergence_pct.value < DIVERGENCE_LEAST_PCT)
+	if (a && quantity_known(&a->divergence_pct) && a->divergence_pct.value / 100 > high) {
+		high = a->divergence_pct.value / 100;
+		low = fmax(low, isnan(a->divergence_pct.low) ? 0 : a->divergence_pct.low / 100);
+	}
+	if (!(100 * high >= DIVERGENCE_LEAST_PCT))
 		return ADVICE_SILENT;
-	for (size_t i = 0; i < a->sites_n && !branch; i++)
-		if (!strcmp(a->sites[i].kind, "branch"))
-			branch = &a->sites[i];
-	text_pct(pct, a->divergence_pct.value);
+	text_pct(pct, 100 * high);
 	if (c->class == CLASS_MEMORY)
-		return advice_against(d, "lanes idle in %s of the issue slots, but %s", pct,
-				      advice_saturation(c));
-	advice_evidence(d, "lanes idle in %s of the issue slots", pct);
-	if (branch)
-		advice_evidence(d, "%s at 0x%llx%s%s%s parts the lanes of a warp%s%s", branch->op,
-				(unsigned long long)branch->offset, branch->line ? " (" : "",
-				branch->line ? branch->line : "", branch->line ? ")" : "",
-				branch->pattern ? ": " : "",
-				branch->pattern ? branch->pattern : "");
-	/* Of what both paths issue, that of the idle lanes; other waits may hide a part. */
-	advice_gain_ratio(d, 1 - 0.6 * a->divergence_pct.value / 100,
-			  1 - a->divergence_pct.value / 100);
+		return advice_against(
+			d, "lanes part, at the cost of up to %s of what is issued, but %s", pct,
+			advice_saturation(c));
+	if (p.site)
+		say_parting(d, &p);
+	if (quantity_known(&a->divergence_pct))
+		advice_evidence(d, "lanes idle in %s of the issue slots",
+				text_pct(pct, a->divergence_pct.value));
+	advice_evidence(d, "up to %s of what is issued is for lanes that idle",
+			text_pct(pct, 100 * high));
+	/* Other waits, and code of a side that is seldom executed, may hide a part. */
+	advice_gain_ratio(d, 1 - 0.7 * low, 1 - high);
 	advice_conflict(d, "sorting work by path costs a pass, and may spread what lanes access");
 	advice_try(
 		d,

@@ -12,6 +12,7 @@
 
 #define LANES        32.0
 #define SECTOR_BYTES 32.0
+#define WORD_SECTORS 4.0 /* of a warp whose lanes access neighbouring words */
 
 /* From so much of the bandwidth on there is nothing left to hide. */
 #define NEAR_PEAK_PCT 80.0
@@ -38,8 +39,7 @@ static double l1_rate(const struct advice_case *c)
 struct sites {
 	double total, excess; /* sectors of an average request, and of these not needed */
 	double requests;      /* of the launch, 0 = not known */
-	const struct metric_site *worst;
-	size_t n;
+	const struct metric_site *worst; /* NULL = of none are the lanes known */
 };
 
 static bool is_kind(const struct metric_site *s, const char *kind, const char *other)
@@ -52,8 +52,12 @@ static double requests_of(const struct metric_site *s)
 	return quantity_known(&s->requests) ? s->requests.value : 0;
 }
 
-/* Weighed by requests where all are known, else alike. */
-static struct sites sites_of(const struct advice_case *c, const char *kind, const char *other)
+/*
+ * Weighed by requests where all are known, else alike. An access whose lanes nobody knows counts as one without
+ * excess, so that what is known of a few is not taken for all.
+ */
+static struct sites sites_of(const struct advice_case *c, const char *kind, const char *other,
+			     double without)
 {
 	const struct metric_access *a = c->k->access;
 	struct sites all = {0};
@@ -66,18 +70,18 @@ static struct sites sites_of(const struct advice_case *c, const char *kind, cons
 	for (size_t i = 0; a && i < a->sites_n; i++) {
 		const struct metric_site *s = &a->sites[i];
 		const double weight = are_counted ? requests_of(s) : 1;
+		const bool is_known = quantity_known(&s->sectors_per_request) &&
+				      quantity_known(&s->excess);
 
-		if (!is_kind(s, kind, other) || !quantity_known(&s->sectors_per_request) ||
-		    !quantity_known(&s->excess))
+		if (!is_kind(s, kind, other))
 			continue;
-		all.n++;
 		weights += weight;
-		all.total += weight * s->sectors_per_request.value;
-		all.excess += weight * s->excess.value;
-		if (!all.worst || s->excess.value > all.worst->excess.value)
+		all.total += weight * (is_known ? s->sectors_per_request.value : without);
+		all.excess += weight * (is_known ? s->excess.value : 0);
+		if (is_known && (!all.worst || s->excess.value > all.worst->excess.value))
 			all.worst = s;
 	}
-	if (all.n) {
+	if (weights > 0) {
 		all.total /= weights;
 		all.excess /= weights;
 		all.requests = are_counted ? weights : 0;
@@ -116,7 +120,7 @@ static double access_share(const struct advice_case *c, double cycles)
 
 enum advice_outcome rule_coalesce(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct sites s = sites_of(c, "load", "store");
+	const struct sites s = sites_of(c, "load", "store", WORD_SECTORS);
 	char total[TEXT_NUMBER], ideal[TEXT_NUMBER];
 	double share = 1, best, worst;
 
@@ -154,7 +158,7 @@ enum advice_outcome rule_coalesce(const struct advice_case *c, struct advice_dra
 
 enum advice_outcome rule_bank_conflicts(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct sites s = sites_of(c, "shared", NULL);
+	const struct sites s = sites_of(c, "shared", NULL, 1);
 	const double shared = c->sass ? c->sass->whole.shared : 0;
 	const double before = shared * s.total, after = shared * (s.total - s.excess);
 	char total[TEXT_NUMBER], ideal[TEXT_NUMBER], share_text[TEXT_NUMBER];
@@ -295,8 +299,7 @@ static const struct metric_site *contended(const struct advice_case *c)
 	const struct metric_access *a = c->k->access;
 
 	for (size_t i = 0; a && i < a->sites_n; i++)
-		if (is_kind(&a->sites[i], "atomic", NULL) && a->sites[i].pattern &&
-		    strstr(a->sites[i].pattern, "one address"))
+		if (is_kind(&a->sites[i], "atomic", NULL) && a->sites[i].is_everywhere)
 			return &a->sites[i];
 	return NULL;
 }
@@ -316,9 +319,9 @@ enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draf
 	after = c->blocks;
 	if (requests < 2 * after)
 		return ADVICE_SILENT;
-	advice_evidence(d, "%s at 0x%llx%s%s%s: %s", s->op, (unsigned long long)s->offset,
-			s->line ? " (" : "", s->line ? s->line : "", s->line ? ")" : "",
-			s->pattern);
+	advice_evidence(d, "%s at 0x%llx%s%s%s: all warps of the launch on one address", s->op,
+			(unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
+			s->line ? ")" : "");
 	advice_evidence(d, "%s warps of the grid do it%s", text_count(n, (uint64_t)c->warps),
 			c->sass->trips_known ? "" : ", in a loop");
 	us = requests / c->clock_mhz;

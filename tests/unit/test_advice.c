@@ -402,11 +402,20 @@ static void test_excess_sectors(void **state)
 	m.k.access = &m.access;
 	m.access.sites = m.sites;
 	m.access.sites_n = 2;
-	m.sites[0] =
-		(struct metric_site){0x80,          "a.cu:7",    "LDG.E",     "load",
-				     derived(8448), derived(32), derived(28), "lane stride 4096 B"};
-	m.sites[1] = (struct metric_site){0x90,          NULL,       "STG.E",    "store",
-					  derived(8448), derived(4), derived(0), NULL};
+	m.sites[0] = (struct metric_site){.offset = 0x80,
+					  .line = "a.cu:7",
+					  .op = "LDG.E",
+					  .kind = "load",
+					  .requests = derived(8448),
+					  .sectors_per_request = derived(32),
+					  .excess = derived(28),
+					  .pattern = "lane stride 4096 B"};
+	m.sites[1] = (struct metric_site){.offset = 0x90,
+					  .op = "STG.E",
+					  .kind = "store",
+					  .requests = derived(8448),
+					  .sectors_per_request = derived(4),
+					  .excess = derived(0)};
 	build(&m);
 	a = given(&m, ADVICE_COALESCE);
 	assert_non_null(a);
@@ -425,6 +434,64 @@ static void test_excess_sectors(void **state)
 	m.sites[0].excess = derived(0);
 	build(&m);
 	assert_null(given(&m, ADVICE_COALESCE));
+	arena_free(m.arena);
+}
+
+/* One access of many is known to be scattered: that is not said of all. */
+static void test_what_is_not_known_is_no_excess(void **state)
+{
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = 2;
+	for (int i = 0; i < 2; i++)
+		m.sites[i] = (struct metric_site){.op = "LDG",
+						  .kind = "load",
+						  .sectors_per_request = i ? unknown : derived(32),
+						  .excess = i ? unknown : derived(28)};
+	m.sites[0].requests = derived(8448);
+	m.sites[1].requests = derived(40 * 8448);
+	build(&m);
+	assert_null(given(&m, ADVICE_COALESCE));
+	m.sites[1].requests = derived(8448);
+	build(&m);
+	assert_non_null(given(&m, ADVICE_COALESCE));
+	arena_free(m.arena);
+}
+
+/* Half of the lanes on each side of 200 and 600 instructions, of 1000: half of 80% is issued for idle lanes. */
+static void test_lanes_that_part(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = 1;
+	m.sites[0] = (struct metric_site){.offset = 0x100,
+					  .op = "BRA",
+					  .kind = "branch",
+					  .requests = derived(132 * 64),
+					  .sectors_per_request = unknown,
+					  .excess = {200, 0, 600, QUANTITY_ESTIMATED,
+						     QUANTITY_BY_CODE, NULL},
+					  .lanes = 16};
+	m.sass.whole.issued = 1000;
+	build(&m);
+	a = given(&m, ADVICE_DIVERGENCE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "16 of 32 take it"));
+	assert_true(a->gain_high_pct <= 40 && a->gain_high_pct >= 39);
+	assert_true(a->gain_low_pct <= 28 && a->gain_low_pct >= 26);
+	/* how many lanes take it is not known */
+	m.sites[0].lanes = 0;
+	build(&m);
+	assert_null(given(&m, ADVICE_DIVERGENCE));
 	arena_free(m.arena);
 }
 
@@ -523,7 +590,9 @@ static void any_sites(struct made *m)
 						   .requests = any_quantity(1e6),
 						   .sectors_per_request = derived(4 + draw(29)),
 						   .excess = any_quantity(4),
-						   .pattern = patterns[draw(3)]};
+						   .pattern = patterns[draw(3)],
+						   .lanes = draw(33),
+						   .is_everywhere = draw(2)};
 	m->access.divergence_pct = any_quantity(100);
 	m->access.excess_sectors = any_quantity(1e6);
 	m->k.access = draw(3) ? &m->access : NULL;
@@ -715,6 +784,8 @@ int main(void)
 		cmocka_unit_test(test_no_stall_codes_while_latency_bound),
 		cmocka_unit_test(test_waves),
 		cmocka_unit_test(test_excess_sectors),
+		cmocka_unit_test(test_what_is_not_known_is_no_excess),
+		cmocka_unit_test(test_lanes_that_part),
 		cmocka_unit_test(test_made_up_times_change_nothing),
 		cmocka_unit_test(test_host_first),
 		cmocka_unit_test(test_no_kernel_is_told_a_contradiction),
