@@ -78,8 +78,9 @@ static const char style[] =
 	"dl.t{display:grid;grid-template-columns:max-content 1fr;gap:.15rem .9rem;margin:.4rem 0;font-size:.93rem}"
 	"dl.t dt{color:var(--soft)}dl.t dd{margin:0}\n"
 	/* the table of kernels */
-	"table.s{width:100%}table.s td,table.s th{padding:.32rem .9rem .32rem 0;white-space:nowrap;text-align:right}"
-	"table.s .l{text-align:left}table.s td.l:nth-child(2){white-space:normal;min-width:14rem}"
+	"table.s{width:100%}table.s td,table.s th{padding:.32rem .8rem .32rem 0;white-space:nowrap;text-align:right}"
+	"table.s .l{text-align:left}table.s td.l:nth-child(2){white-space:normal;min-width:11rem}table.s td.l:nth-child(12){white-space:normal;"
+	"min-width:12rem;font-size:.87rem;color:var(--soft)}"
 	"table.s thead th{position:sticky;top:0;background:var(--bg);z-index:1}"
 	"table.s button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
 	"table.s button::after{content:\"\\2003\";font-size:.8em}[aria-sort=descending] button::after{content:"
@@ -117,6 +118,9 @@ static const char style[] =
 	"fill:currentColor;stroke:var(--bg);stroke-width:1.5}svg .iv{stroke:currentColor;stroke-width:2;opacity:.7}"
 	"svg .hollow{fill:var(--bg);stroke:currentColor;stroke-width:2}svg .nm{fill:var(--ink);font-size:11.5px;paint-order:stroke;stroke:"
 	"var(--bg);stroke-width:3px;stroke-linejoin:round}svg a:hover .pt{stroke:var(--ink)}svg.narrow{display:none}\n"
+	/* between a phone and a wide screen these two are in the sections only */
+	"@media(min-width:44.01rem) and (max-width:76rem){table.s td:nth-child(9),table.s td:nth-child(10),table.s "
+	"th:nth-child(9),table.s th:nth-child(10){display:none}}\n"
 	"@media(max-width:44rem){body{padding:1.2rem 1rem 3rem;font-size:16px}h1{font-size:1.35rem}svg.large{"
 	"display:none}svg.narrow{display:block}dl.f{grid-template-columns:1fr 1fr;gap:1rem}dl.f b{font-size:1.2rem}"
 	".body{padding-left:0}.cols{columns:auto}details.k>summary{grid-template-columns:2.2rem minmax(0,1fr) "
@@ -128,13 +132,14 @@ static const char style[] =
 	"gap:.1rem 1rem;padding-bottom:.5rem}table.s thead th{position:static;border:0!important;padding:0}"
 	"table.s tbody tr{display:grid;grid-template-columns:2.2rem 1fr 1fr;padding:.6rem 0;border-bottom:1px solid "
 	"var(--line)}table.s tbody td{border:0;padding:0;text-align:left;min-width:0!important;white-space:normal}"
-	"table.s td:nth-child(1){grid-row:1/7;color:var(--soft)}table.s td:nth-child(2){grid-column:2/4}"
+	"table.s td:nth-child(1){grid-row:1/8;color:var(--soft)}table.s td:nth-child(2){grid-column:2/4}"
 	"table.s td:nth-child(n+4)::before{color:var(--soft);font-size:.87em;margin-right:.4em}"
 	"table.s td:nth-child(4)::before{content:\"total\"}table.s td:nth-child(5)::before{content:\"median\"}"
 	"table.s td:nth-child(6)::before{content:\"launches\"}table.s td:nth-child(7)::before{content:\"max occ.\"}"
 	"table.s td:nth-child(8)::before{content:\"limit\"}table.s td:nth-child(9)::before{content:\"waves\"}"
 	"table.s td:nth-child(10)::before{content:\"cliff\"}table.s td:nth-child(11)::before{content:\"class\"}"
-	"table.s td:nth-child(7) i{display:none}table.s .num{min-width:0}}\n"
+	"table.s td:nth-child(12){grid-column:2/4}table.s td:nth-child(12):not(:empty)::before{content:\"try\"}"
+	"table.s i.b{margin-right:.5em}table.s td:nth-child(7) i{display:none}table.s .num{min-width:0}}\n"
 	"@media(max-width:44rem){.stack{height:1.1rem}table{font-size:.875rem}.r td,.r th{padding-right:.6rem}}\n";
 
 static const char script[] =

@@ -59,12 +59,7 @@ static void cell_occupancy(const struct report_kernel *k, FILE *out)
 	const char *limiter;
 	char t[TEXT_NUMBER];
 
-	if (isnan(pct)) {
-		number(NAN, "", out);
-	} else {
-		fprintf(out, "<td data-v=%.6g>", pct);
-		share(pct, out);
-	}
+	number(pct, html_pct(t, pct), out);
 	limiter = render_limiter(k);
 	fprintf(out, "<td class=l>%s", strcmp(limiter, "-") ? limiter : "\xe2\x80\x93");
 	number(k->occupancy_known ? k->occupancy.waves : NAN,
@@ -84,12 +79,12 @@ static void cell_cliff(const struct report_kernel *k, FILE *out)
 		       render_cliff(t, k), out);
 }
 
-static void row(const struct report_kernel *k, size_t i, bool is_linked, FILE *out)
+static void row(const struct report_kernel *k, size_t i, bool is_linked, bool has_advice, FILE *out)
 {
 	const uint64_t launches = count_sum(k->launches, k->graph_node_launches);
 	char t[TEXT_NUMBER], label[RENDER_LABEL];
 
-	fputs("<tr", out);
+	fputs("\n<tr", out);
 	if (strcmp(render_label(label, k, HTML_NAME), k->demangled) != 0) {
 		fputs(" title=\"", out);
 		html_text(k->demangled, HTML_NAME_TIP, out);
@@ -109,11 +104,25 @@ static void row(const struct report_kernel *k, size_t i, bool is_linked, FILE *o
 	cell_cliff(k, out);
 	fputs("<td class=l>", out);
 	html_class(&k->verdict, out);
-	fputc('\n', out);
+	if (has_advice) {
+		fputs("<td class=l>", out);
+		if (k->advice.n)
+			html_text(k->advice.items[0].title, HTML_NAME, out);
+	}
+}
+
+static bool any_advice(const struct report *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (r->kernels[i].advice.n)
+			return true;
+	return false;
 }
 
 void html_table(const struct report *r, size_t n, size_t sections, FILE *out)
 {
+	const bool has_advice = any_advice(r, n);
+
 	fputs("<h2 id=kernels>Kernels by total time</h2>\n", out);
 	if (!n) {
 		fputs("<p>No kernel to show.\n", out);
@@ -123,11 +132,12 @@ void html_table(const struct report *r, size_t n, size_t sections, FILE *out)
 	      "launches<th title=\"warps that an SM has room for, in percent of the most it can hold\">max occ.<th "
 	      "class=l title=\"what keeps more warps from an SM\">limit<th title=\"blocks of the grid to blocks that "
 	      "the GPU holds at once\">waves<th title=\"" RENDER_CLIFF_MEANS
-	      "\">cliff<th class=l>class<tbody>\n",
+	      "\">cliff<th class=l>class",
 	      out);
+	fputs(has_advice ? "<th class=l>try first<tbody>" : "<tbody>", out);
 	for (size_t i = 0; i < n; i++)
-		row(&r->kernels[i], i, i < sections, out);
-	fputs("</table></div></div>\n<p class=s1>", out);
+		row(&r->kernels[i], i, i < sections, has_advice, out);
+	fputs("\n</table></div></div>\n<p class=s1>", out);
 	if (n < r->kernels_n)
 		fprintf(out, "%zu more are in the JSON report. ", r->kernels_n - n);
 	if (render_any_uncertain(r, n))
