@@ -157,6 +157,9 @@ def why(row):
     if v[COMPUTE] >= SATURATED > math and other[0] >= SATURATED:
         out.append("ncu's busiest unit is no arithmetic: %s %.0f%%, arithmetic %.0f%%" % (
             other[1].split(".")[0], other[0], math))
+    if math >= SATURATED and row["kbn_compute"] is not None and row["kbn_compute"] < SATURATED:
+        out.append("an arithmetic unit is busy for %.0f%% with more than the FLOPs of the formula (indices, comparisons, "
+                   "instructions below its full rate)" % math)
     if row["bytes"] > 0 and RATE in v:
         ratio = v[RATE] * row["ncu_us"] / 1e6 / row["bytes"]
         if not 0.8 <= ratio <= 1.25:
