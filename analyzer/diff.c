@@ -13,6 +13,7 @@
 #include "diff_parts.h"
 #include "text.h"
 
+#define FEW_RUNS  4 /* with fewer the range of their medians says little of how far runs differ */
 #define SAME_WORK 0.01 /* launches of kernels that differ by the same factor, within this */
 #define MOST      0.9  /* of the time: as good as all kernels */
 #define ENOUGH    0.5  /* of the time: less than that says nothing of the run */
@@ -99,7 +100,7 @@ static struct side_times side_times(struct diff_build *b, const struct diff_join
 	t.share_pct = median(shares, j->n);
 	between = between_runs(medians, j->n);
 	if (isfinite(between))
-		spread = between;
+		spread = j->n < FEW_RUNS ? fmax(between, spread) : between;
 	t.median_us = median(medians, j->n);
 	if (isfinite(spread))
 		t.noise_pct = 100 * spread / t.median_us +

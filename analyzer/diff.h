@@ -92,7 +92,7 @@ struct diff {
 /*
  * Change below which nothing is said, pct; and what the share of a kernel must be to fail a check.
  * The rules are the contract's: noise is the larger of DIFF_NOISE_PCT and the spread, which is the range of
- * the medians over several runs of a side, or p90 - minimum within one run, and the uncertainty of a time on top. Half of either is not enough: of equal runs on an H200 one pair in 450 then differs by more.
+ * the medians over several runs of a side (of few runs at least the other), or p90 - minimum within one run, and the uncertainty of a time on top. Half of either is not enough: of equal runs on an H200 one pair in 450 then differs by more.
  */
 #define DIFF_NOISE_PCT 2.0
 #define DIFF_SHARE_PCT 1.0
