@@ -15,8 +15,7 @@
 #define LONGEST 11u /* stalls beyond it have other rules of encoding: left alone */
 #define SETTLE  10u /* cycles from setting a scoreboard to waiting for it */
 #define READ    6u  /* cycles until a fixed-latency operation has read its registers */
-#define QUEUE \
-	8u /* cycles between two that go through the memory queue: the slowest, MUFU, keep 8 */
+#define QUEUE   8u  /* between two that go through the memory queue: MUFU, the slowest, keep 8 */
 /*
  * Cycles from a wait to what reads predicates or uniform registers. These are looked at before operands are:
  * a guard that a DSETP wrote stands 8 cycles and more behind the wait for it, other code keeps up to 20.

@@ -301,6 +301,108 @@ static void products_of_groups(void **state)
 	assert_true(all(&s, STALL_TENSOR) == 0);
 }
 
+/* Steps made by hand; what they do not say is nothing. */
+static struct stall_shares run_steps(struct stall_step *steps, uint32_t n,
+				     const struct stall_sm *sm)
+{
+	const struct stall_path p = {.steps = steps, .n = n};
+
+	for (uint32_t i = 0; i < n; i++) {
+		steps[i].weight = 1;
+		steps[i].stall = steps[i].stall ? steps[i].stall : 1;
+		steps[i].pending_of = steps[i].pending ? 0 : STALL_NO_BAR;
+		steps[i].read_barrier = STALL_NO_BAR;
+		if (!steps[i].result)
+			steps[i].write_barrier = STALL_NO_BAR;
+	}
+	steps[n - 1].is_exit = true;
+	return run(&p, sm);
+}
+
+/* A pipe that takes 8 cycles for each: seven of eight go by, whoever waits. */
+static void a_busy_pipe(void **state)
+{
+	struct stall_step steps[] = {{.pipe = STALL_PIPE_FP64, .cycles = 8}, {.stall = 1}};
+	struct stall_sm sm = sm_of(1);
+	struct stall_shares s;
+
+	(void)state;
+	sm.blocks = 40;
+	sm.warps = 8;
+	s = run_steps(steps, 2, &sm);
+	assert_int_equal(top(&s), STALL_MATH);
+	assert_true(s.elapsed >= 39 * 8);
+}
+
+/* Those of one block wait for the one that the queue keeps longest; those of others do not. */
+static void a_barrier(void **state)
+{
+	struct stall_step steps[] = {
+		{.pipe = STALL_PIPE_SHARED, .cycles = 40, .result = 20},
+		{.waits = 1, .is_block_wide = true, .hold = 20, .hold_reason = STALL_BARRIER},
+		{.stall = 1},
+	};
+	struct stall_sm sm = sm_of(8);
+	struct stall_shares together, alone = run_steps(steps, 3, &sm);
+
+	(void)state;
+	sm.block_warps = 8;
+	sm.blocks = 1;
+	together = run_steps(steps, 3, &sm);
+	assert_true(all(&alone, STALL_BARRIER) < 8 * 30);
+	assert_true(all(&together, STALL_BARRIER) > 8 * 100);
+}
+
+/* A warp ends when its stores are out of the way. */
+static void a_drain(void **state)
+{
+	struct stall_step steps[] = {
+		{.pipe = STALL_PIPE_GLOBAL, .cycles = 4, .access = STALL_STORES, .bytes = 4},
+		{.stall = 1},
+	};
+	struct stall_sm sm = sm_of(1);
+	struct stall_shares s = run_steps(steps, 2, &sm);
+
+	(void)state;
+	assert_int_equal(top(&s), STALL_DRAIN);
+	steps[0].access = STALL_LOADS;
+	s = run_steps(steps, 2, &sm);
+	assert_true(all(&s, STALL_DRAIN) == 0);
+}
+
+/* DEPBAR.LE SB0, 1: the first of two is there, the second need not be. */
+static void all_but_the_last(void **state)
+{
+	struct stall_step steps[] = {
+		{.pipe = STALL_PIPE_GLOBAL,
+		 .cycles = 4,
+		 .access = STALL_LOADS,
+		 .bytes = 4,
+		 .result = 400,
+		 .reason = STALL_LONG,
+		 .stall = 15},
+		{.stall = 15},
+		{.stall = 15},
+		{.stall = 15},
+		{.pipe = STALL_PIPE_GLOBAL,
+		 .cycles = 4,
+		 .access = STALL_LOADS,
+		 .bytes = 4,
+		 .result = 400,
+		 .reason = STALL_LONG},
+		{.pending = 1},
+	};
+	struct stall_sm sm = sm_of(1);
+	struct stall_shares one = run_steps(steps, 6, &sm), both;
+
+	(void)state;
+	steps[5].pending = 0;
+	steps[5].waits = 1;
+	both = run_steps(steps, 6, &sm);
+	assert_int_equal(top(&one), STALL_LONG);
+	assert_true(all(&both, STALL_LONG) - all(&one, STALL_LONG) == 60);
+}
+
 static void nothing_to_run(void **state)
 {
 	const struct stall_path *p = path_of("uncoalesced_good"), empty = {0};
@@ -328,6 +430,10 @@ int main(void)
 		cmocka_unit_test(nothing_to_run),
 		cmocka_unit_test(ways_that_are_taken),
 		cmocka_unit_test(products_of_groups),
+		cmocka_unit_test(a_busy_pipe),
+		cmocka_unit_test(a_barrier),
+		cmocka_unit_test(a_drain),
+		cmocka_unit_test(all_but_the_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, forget);
