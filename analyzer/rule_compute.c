@@ -125,7 +125,7 @@ enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d
 /* ------------------------------------------------------------------------------------- tensor cores */
 
 /* Of the tensor peak, what a first version reaches and what a good one does. */
-#define TENSOR_FIRST       0.05
+#define TENSOR_FIRST       0.15
 #define TENSOR_GOOD        0.5
 /* Fewer multiply-adds than that: no tile of a matrix instruction to fill. */
 #define TENSOR_LEAST_FLOPS 1e8
@@ -346,6 +346,9 @@ enum advice_outcome rule_barriers(const struct advice_case *c, struct advice_dra
 
 #define DIVERGENCE_LEAST_PCT 10.0
 
+/* Instructions of the sides may be slower than the rest by so much. */
+#define SIDE_SLACK 1.1
+
 /* A branch on which lanes part, with what its sides issue of all that a warp issues. */
 struct parting {
 	const struct metric_site *site;
@@ -428,7 +431,7 @@ enum advice_outcome rule_divergence(const struct advice_case *c, struct advice_d
 	advice_evidence(d, "up to %s of what is issued is for lanes that idle",
 			text_pct(pct, 100 * high));
 	/* Other waits, and code of a side that is seldom executed, may hide a part. */
-	advice_gain_ratio(d, 1 - 0.7 * low, 1 - high);
+	advice_gain_ratio(d, 1 - 0.7 * low, 1 - fmin(1, SIDE_SLACK * high));
 	advice_conflict(d, "sorting work by path costs a pass, and may spread what lanes access");
 	advice_try(
 		d,

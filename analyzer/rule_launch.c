@@ -107,7 +107,7 @@ enum advice_outcome rule_parallelism(const struct advice_case *c, struct advice_
 
 /*
  * How long the last wave takes, of a full one. A block alone on an SM has all of it: it is done in the time of one
- * block of the full wave's share, but no faster than so few warps let it be.
+ * block of the full wave's share, but no faster than so few warps, which wait for themselves, let it be.
  */
 static void last_wave(const struct occupancy *o, double *least, double *most)
 {
@@ -115,7 +115,7 @@ static void last_wave(const struct occupancy *o, double *least, double *most)
 
 	*least = fmax(alone, o->last_wave_pct / 100);
 	*most = fmin(1,
-		     fmax(*least, 2 * fmax(alone, (double)o->enough_warps_at / o->warps_per_sm)));
+		     fmax(*least, 3 * fmax(alone, (double)o->enough_warps_at / o->warps_per_sm)));
 }
 
 enum advice_outcome rule_tail(const struct advice_case *c, struct advice_draft *d)
@@ -329,7 +329,7 @@ enum advice_outcome rule_above_cliff(const struct advice_case *c, struct advice_
 enum advice_outcome rule_launch(const struct advice_case *c, struct advice_draft *d)
 {
 	const bool is_bound = c->k->verdict.launch_bound || c->class == CLASS_LAUNCH;
-	const bool is_short = c->us < LAUNCH_HOST_US && c->k->launches >= LAUNCH_LEAST &&
+	const bool is_short = c->us < ADVICE_FIXED_MOST_US && c->k->launches >= LAUNCH_LEAST &&
 			      c->run->busy_pct < LAUNCH_BUSY_PCT;
 	char us[TEXT_NUMBER], n[TEXT_NUMBER], busy[TEXT_NUMBER];
 	double room, sms;
@@ -355,7 +355,7 @@ enum advice_outcome rule_launch(const struct advice_case *c, struct advice_draft
 	sms = c->blocks < c->sm_count ? c->blocks / c->sm_count : 1;
 	d->is_fixed_shared = true;
 	advice_gain(d, 100 * (1 - sms * fmax(0, c->us - ADVICE_FIXED_LEAST_US) / c->us),
-		    100 * (1 - room * fmax(0, c->us - ADVICE_FIXED_MOST_US) / c->us));
+		    100 * (1 - room * fmax(0.1 * c->us, c->us - ADVICE_FIXED_MOST_US) / c->us));
 	advice_conflict(
 		d,
 		"a graph has fixed shapes and pointers; a larger batch needs memory and adds latency");
