@@ -407,6 +407,51 @@ static void dots_are_where_they_belong(void **state)
 	html_fixture_close(&f);
 }
 
+/* Ranks and devices of one kind are shown once; kernels of another kind of device have a chart of their own. */
+static void ranks_and_devices(void **state)
+{
+	struct html_fixture f = {0};
+	struct report_run *runs;
+	struct report_device *devices;
+	size_t bytes;
+	char *page;
+
+	(void)state;
+	html_fixture_open(&f, 12);
+	runs = arena_array(f.arena, 12, sizeof(*runs));
+	devices = arena_array(f.arena, 9, sizeof(*devices));
+	assert_true(runs && devices);
+	for (int i = 0; i < 12; i++) {
+		runs[i] = f.report.runs[0];
+		runs[i].rank = i;
+	}
+	for (size_t i = 0; i < 9; i++)
+		devices[i] = f.report.devices[0];
+	f.report.runs = runs;
+	f.report.runs_n = 12;
+	f.report.devices = devices;
+	f.report.devices_n = 9;
+	for (size_t i = 0; i < 12; i++) {
+		made_work(&f, &f.report.kernels[i], &(uint32_t){(uint32_t)i});
+		f.report.kernels[i].device = i % 9;
+	}
+	html_page(&f.report, &page, &bytes);
+	assert_balanced(page);
+	assert_int_equal(count(page, "<figure>"), 1);
+	assert_non_null(strstr(page, "<summary>4 processes more</summary>"));
+	assert_non_null(strstr(page, "rank 11: "));
+	assert_non_null(strstr(page, "12 processes; "));
+	assert_null(strstr(page, "have no place here"));
+	free(page);
+	devices[8].name = "another GPU";
+	html_page(&f.report, &page, &bytes);
+	assert_balanced(page);
+	assert_int_equal(count(page, "<figure>"), 2);
+	assert_non_null(strstr(page, "<b>another GPU</b>, 1 kernel"));
+	free(page);
+	html_fixture_close(&f);
+}
+
 /* ---- sections */
 
 static void advice_has_its_experiment(void **state)
@@ -512,6 +557,7 @@ int main(void)
 		cmocka_unit_test(many_kernels_fit),
 		cmocka_unit_test(what_does_not_fit_is_counted),
 		cmocka_unit_test(dots_are_where_they_belong),
+		cmocka_unit_test(ranks_and_devices),
 		cmocka_unit_test(advice_has_its_experiment),
 		cmocka_unit_test(code_is_listed_once),
 		cmocka_unit_test(code_comes_with_the_report),

@@ -223,7 +223,7 @@ static void says_what_matters(void **state)
 	f.report.simulated = true;
 	for (const struct render_format *const *r =
 		     (const struct render_format *const[]){&render_text, &render_md, &render_json,
-							   NULL};
+							   &render_html, NULL};
 	     *r; r++) {
 		text = render(*r, &f.report, 100, 0);
 		assert_non_null(strcasestr(text, "simulated"));
