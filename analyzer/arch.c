@@ -44,7 +44,7 @@ struct rates {
 };
 struct tensor {
 	int sm, generation, fp16, fp16_32, fp16_32_gf, bf16, bf16_gf, tf32, tf32_gf, fp64, int8,
-		int4, fp8, fp8_32, fp8_32_gf, fp4;
+		int4, fp8, fp8_32, fp8_32_gf, fp4, warp_pct;
 	const char *source;
 };
 struct spacing {
@@ -195,6 +195,7 @@ static void set_arch(struct arch *a, size_t i)
 		.t_fp8_fp32acc = t->fp8_32,
 		.t_fp8_fp32acc_gf = t->fp8_32_gf,
 		.t_fp4 = t->fp4,
+		.warp_product_pct = t->warp_pct,
 		.tensor_source = t->source,
 		.dep_ffma = s->ffma,
 		.dep_imad = s->imad,

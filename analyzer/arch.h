@@ -37,6 +37,7 @@ struct arch {
 	int tensor_generation;
 	int t_fp16, t_fp16_fp32acc, t_fp16_fp32acc_gf, t_bf16, t_bf16_gf, t_tf32, t_tf32_gf, t_fp64,
 		t_int8, t_int4, t_fp8, t_fp8_fp32acc, t_fp8_fp32acc_gf, t_fp4;
+	int warp_product_pct; /* of the tensor rates that products of one warp reach, FP64 apart; -1 = all, or not known */
 	const char *tensor_source;
 
 	int dep_ffma, dep_imad, dep_alu, dep_cross, dep_hfma2, dep_dfma, dep_mma;

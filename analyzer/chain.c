@@ -84,8 +84,8 @@ static bool is_among(const char *ops, const struct sass_insn *insn)
 	const char *op = sass_op(insn);
 	const size_t n = strcspn(op, ".");
 
-	for (const char *at = ops; (at = strstr(at + 1, op)) != NULL;)
-		if (at[-1] == ' ' && at[n] == ' ')
+	for (const char *at = ops; n && (at = strchr(at, ' ')) != NULL; at++)
+		if (strncmp(at + 1, op, n) == 0 && at[1 + n] == ' ')
 			return true;
 	return false;
 }

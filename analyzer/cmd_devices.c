@@ -80,6 +80,7 @@ static const struct {
 	COLUMN("tensor_fp8_fp32acc", t_fp8_fp32acc),
 	COLUMN("tensor_fp8_fp32acc_geforce", t_fp8_fp32acc_gf),
 	COLUMN("tensor_fp4", t_fp4),
+	COLUMN("warp_product_pct", warp_product_pct),
 	COLUMN("cycles_ffma", dep_ffma),
 	COLUMN("cycles_imad", dep_imad),
 	COLUMN("cycles_alu", dep_alu),

@@ -130,6 +130,12 @@ static bool is_half_arithmetic(const struct sass_insn *insn, const struct sass_m
 	return (tile_is_op(insn, "HFMA2") || tile_is_op(insn, "HMUL2")) && !tile_is_move(insn);
 }
 
+/* HMMA, IMMA, DMMA and their like; HGMMA is of four warps, UTCHMMA of a block. */
+static bool is_warp_product(const struct sass_insn *insn)
+{
+	return !strstr(sass_op(insn), "GMMA") && strncmp(sass_op(insn), "UTC", 3) != 0;
+}
+
 /* The types that the kernel computes in: of products the same in all, else not known. */
 static void read_types(struct metric_sass *s, const struct cfg *g)
 {
@@ -147,6 +153,8 @@ static void read_types(struct metric_sass *s, const struct cfg *g)
 		if (!sass_mma(insn, &m, &p))
 			continue;
 		differ |= s->has_products && (s->product_type != p.a || s->product_sums != p.d);
+		s->has_warp_products = (s->has_warp_products || !s->has_products) &&
+				       is_warp_product(insn);
 		s->has_products = true;
 		s->product_type = p.a;
 		s->product_sums = p.d;

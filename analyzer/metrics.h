@@ -106,6 +106,7 @@ struct metric_sass {
 	/* Types of the matrix products, enum sass_type: of A, and of the sums; 0 = none, several or not known. */
 	uint8_t product_type, product_sums;
 	bool has_products;
+	bool has_warp_products; /* all of them are of single warps (mma.sync), none of warp groups */
 	struct metric_mix whole, hot; /* the function; one turn of its hottest loop */
 	int64_t hot_loop;             /* in `loops`, -1 = none */
 	bool trips_known;             /* `whole` rests on no METRIC_ASSUMED_TRIPS */

@@ -57,6 +57,14 @@ static int sums_fp32(const struct metric_sass *s)
 	return s->product_sums == SASS_TYPE_F32;
 }
 
+/* Of a tensor peak, what the instructions of the kernel can reach; 0 = all. */
+static int reachable_pct(const struct arch *a, const struct metric_sass *s, int peak)
+{
+	if (!s || !s->has_warp_products || a->warp_product_pct <= 0 || peak <= PEAK_FP64_TENSOR)
+		return 0;
+	return a->warp_product_pct;
+}
+
 /* Of one launch: the median, and how far one time may be off. */
 static struct quantity time_of(const struct model_kernel *k)
 {
@@ -92,6 +100,7 @@ int model_roofline(struct model_kernel *k, const struct model_device *d,
 	in.time_us = time_of(k);
 	in.precision = roofline_precision(&d->hw, k->work.dtype, on_tensor(k->code.sass),
 					  sums_fp32(k->code.sass));
+	in.precision.pct = reachable_pct(&d->hw.arch, k->code.sass, in.precision.peak);
 	in.occupancy = k->occupancy_known ? &k->occupancy : NULL;
 	in.grid_blocks = s->overflow ? 0 : count_volume(s->grid);
 	in.sm_count = s->green_sm_count ? count_int(s->green_sm_count) : d->hw.sm_count;

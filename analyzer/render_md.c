@@ -357,8 +357,9 @@ static void known_work(const struct report_kernel *k, FILE *out)
 	quantity("DRAM bytes", &bytes, show_count, out);
 	quantity("intensity", &r->intensity, show_intensity, out);
 	if (r->precision >= 0 && !isnan(r->balance))
-		fprintf(out, "- balance: %.4g FLOP/B (%s)\n", r->balance,
-			roofline_precision_name(precision, r->precision));
+		fprintf(out, "- balance: %.4g FLOP/B (%s%s)\n", r->balance,
+			roofline_precision_name(precision, r->precision),
+			r->precision_pct ? ", of which products of single warps reach a part" : "");
 	quantity("speed", &r->effective_gflops, show_gflops, out);
 	quantity("traffic", &r->effective_gbps, show_gbps, out);
 	quantity("share of the compute peak", &r->sol_compute_pct, show_pct, out);

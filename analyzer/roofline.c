@@ -29,7 +29,7 @@ static const struct {
 
 static struct roofline_precision unknown_peak(const char *why)
 {
-	return (struct roofline_precision){-1, why};
+	return (struct roofline_precision){-1, why, 0};
 }
 
 /* Has this device tensor units for the type? The columns of FP16 are two. */
@@ -44,13 +44,13 @@ static struct roofline_precision fp16_tensor(const struct arch_device *d, int su
 	double fp16 = d->peaks[PEAK_FP16_TENSOR], fp32 = d->peaks[PEAK_FP16_TENSOR_FP32ACC];
 
 	if (d->product && d->product->is_profile && isnan(fp32))
-		return (struct roofline_precision){PEAK_FP16_TENSOR, NULL};
+		return (struct roofline_precision){PEAK_FP16_TENSOR, NULL, 0};
 	if (sums_fp32 < 0 && fp16 != fp32)
 		return unknown_peak(
 			"whether FP16 products are summed in FP16 or FP32 is not known, "
 			"and the peaks differ");
 	return (struct roofline_precision){
-		sums_fp32 == 0 ? PEAK_FP16_TENSOR : PEAK_FP16_TENSOR_FP32ACC, NULL};
+		sums_fp32 == 0 ? PEAK_FP16_TENSOR : PEAK_FP16_TENSOR_FP32ACC, NULL, 0};
 }
 
 struct roofline_precision roofline_precision(const struct arch_device *d, enum work_dtype dtype,
@@ -74,7 +74,7 @@ struct roofline_precision roofline_precision(const struct arch_device *d, enum w
 				    "do not do the work");
 	if (dtype == WORK_FP16 && on_tensor)
 		return fp16_tensor(d, sums_fp32);
-	return (struct roofline_precision){on_tensor ? tensor : plain, NULL};
+	return (struct roofline_precision){on_tensor ? tensor : plain, NULL, 0};
 }
 
 const char *roofline_precision_name(char out[ROOFLINE_NAME], int peak)
@@ -87,6 +87,16 @@ const char *roofline_precision_name(char out[ROOFLINE_NAME], int peak)
 	unit = strrchr(key, '_');
 	snprintf(out, ROOFLINE_NAME, "%.*s", (int)(unit - key), key);
 	return out;
+}
+
+static double roofline_part(const struct roofline_precision *p)
+{
+	return p->pct ? p->pct / 100.0 : 1;
+}
+
+double roofline_peak(const struct arch_device *d, const struct roofline_precision *p)
+{
+	return p->peak < 0 ? NAN : d->peaks[p->peak] * roofline_part(p);
 }
 
 double roofline_balance(const struct arch_device *d, int peak)
@@ -203,15 +213,16 @@ int roofline_build(struct roofline *r, const struct roofline_input *in, struct a
 {
 	const struct arch_device *d = in->device;
 	int peak = in->precision.peak;
-	double flops_per_us = peak < 0 ? NAN : d->peaks[peak] * 1e6;
+	double flops_per_us = roofline_peak(d, &in->precision) * 1e6;
 	double bytes_per_us = d->dram_gbps * 1e3;
 	const char *no_peak = in->precision.why ? in->precision.why
 						: "no peak of this type is known of the device";
 	const char *no_bandwidth = d->dram_why ? d->dram_why : "the bandwidth is not known";
 
 	*r = (struct roofline){
-		.balance = roofline_balance(d, peak),
+		.balance = roofline_balance(d, peak) * roofline_part(&in->precision),
 		.precision = peak,
+		.precision_pct = in->precision.pct,
 		.intensity = intensity(in, flops_per_us, bytes_per_us),
 		.sol_compute_pct = share(&in->flops, &in->time_us, flops_per_us, no_peak),
 		.sol_memory_pct = share(&in->bytes, &in->time_us, bytes_per_us, no_bandwidth),

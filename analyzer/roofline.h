@@ -28,7 +28,11 @@ struct arena;
 struct roofline_precision {
 	int peak;        /* enum arch_peak, -1 = not known */
 	const char *why; /* why it is not known, NULL = it is */
+	int pct;         /* of that peak that the instructions in use can reach; 0 = all of it */
 };
+
+/* FLOP/s of that peak, times 1e-12, as far as the instructions reach it; NaN = not known. */
+double roofline_peak(const struct arch_device *d, const struct roofline_precision *p);
 
 /*
  * The peak that work of a type is held against. `on_tensor`: does it run on tensor units; `sums_fp32`: with FP32
@@ -59,7 +63,8 @@ struct roofline {
 		intensity; /* unknown, but with `low` or `high`, where only one side is known */
 	double balance;    /* NaN = not known */
 	int precision;     /* enum arch_peak, -1 = not known */
-	const char *side;  /* "memory", "compute", "unknown" */
+	int precision_pct; /* of that peak that is held to be the roof, see roofline_precision; 0 = all */
+	const char *side; /* "memory", "compute", "unknown" */
 	struct quantity attained_pct, sol_compute_pct, sol_memory_pct; /* never cut off at 100 */
 	struct quantity effective_gflops, effective_gbps;
 	struct metric_class verdict;

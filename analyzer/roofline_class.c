@@ -62,9 +62,10 @@ static const char *roof(struct judge *j, bool of_memory)
 		of_memory && isnan(d->dram_gbps) ? "any bandwidth"
 		: !of_memory && peak < 0         ? "any peak"
 		: of_memory ? text_format(j->arena, "%s GB/s", text_real(number, d->dram_gbps))
-			    : text_format(j->arena, "the %s peak (%s %s)",
+			    : text_format(j->arena, "the %s peak %s(%s %s)",
 					  roofline_precision_name(name, peak),
-					  text_real(number, d->peaks[peak]),
+					  j->in->precision.pct ? "of single-warp products " : "",
+					  text_real(number, roofline_peak(d, &j->in->precision)),
 					  is_integer ? "TOPS" : "TFLOPS");
 
 	j->no_memory |= !text;
@@ -240,10 +241,8 @@ static void say_shares(struct judge *j)
 static const char *needed(struct judge *j, bool of_memory)
 {
 	const struct roofline_input *in = j->in;
-	int peak = in->precision.peak;
-	double per_us = of_memory  ? in->device->dram_gbps * 1e3
-			: peak < 0 ? NAN
-				   : in->device->peaks[peak] * 1e6;
+	double per_us = of_memory ? in->device->dram_gbps * 1e3
+				  : roofline_peak(in->device, &in->precision) * 1e6;
 	double least = ROOFLINE_SATURATED_PCT / 100 * per_us * in->time_us.value;
 	char number[TEXT_NUMBER + 8];
 	const char *text = "";

@@ -57,7 +57,7 @@ static struct roofline_input with_shares(const struct arch_device *d, double com
 		.flops = quantity_unknown("no FLOPs"),
 		.bytes = quantity_unknown("no bytes"),
 		.time_us = exactly(us, QUANTITY_MEASURED),
-		.precision = {PEAK_FP32, NULL},
+		.precision = {PEAK_FP32, NULL, 0},
 		.device = d,
 		.occupancy = &plenty,
 		.grid_blocks = 10000,
@@ -233,6 +233,25 @@ static void no_stand_in(void **state)
 	d.product = NULL;
 	d.peaks[PEAK_FP16_TENSOR] = 1;
 	assert_int_equal(roofline_precision(&d, WORK_FP16, 1, -1).peak, -1);
+}
+
+/* Instructions that reach 63% of a peak are held against that: shares, balance and what is said of them. */
+static void products_of_single_warps(void **state)
+{
+	struct arch_device d = ga104();
+	struct roofline_input in = with_shares(&d, 40, 20);
+	const struct roofline all = build(&in);
+	struct roofline part;
+
+	(void)state;
+	assert_class(all, "latency", "derived");
+	in.precision.pct = 63;
+	part = build(&in);
+	assert_class(part, "compute", "derived");
+	assert_float_equal(part.sol_compute_pct.value, all.sol_compute_pct.value / 0.63, 1e-9);
+	assert_float_equal(part.balance, all.balance * 0.63, 1e-9);
+	assert_float_equal(part.sol_memory_pct.value, all.sol_memory_pct.value, 1e-9);
+	assert_int_equal(part.precision_pct, 63);
 }
 
 static void names_of_precisions(void **state)
@@ -588,12 +607,12 @@ static void no_peak(void **state)
 	assert_true(quantity_known(&r.intensity) && isnan(r.balance));
 	assert_string_equal(r.side, "unknown");
 	assert_true(quantity_known(&r.effective_gflops));
-	in.precision = (struct roofline_precision){PEAK_FP4_TENSOR, NULL};
+	in.precision = (struct roofline_precision){PEAK_FP4_TENSOR, NULL, 0};
 	r = build(&in);
 	assert_non_null(strstr(reason(&r, FINDING_ONE_SIDE),
 			       "no peak of this type is known of the device"));
 
-	in.precision = (struct roofline_precision){PEAK_FP32, NULL};
+	in.precision = (struct roofline_precision){PEAK_FP32, NULL, 0};
 	d.dram_gbps = NAN;
 	d.dram_why = "a slice";
 	r = build(&in);
@@ -611,7 +630,7 @@ static void nothing_computed(void **state)
 
 	(void)state;
 	in.flops = exactly(0, QUANTITY_DERIVED);
-	in.precision = (struct roofline_precision){-1, "the type of the work is not known"};
+	in.precision = (struct roofline_precision){-1, "the type of the work is not known", 0};
 	r = build(&in);
 	assert_string_equal(r.verdict.class, "memory");
 	assert_string_equal(r.side, "memory");
@@ -733,7 +752,7 @@ static void peaks_that_are_no_limit(void **state)
 	struct roofline r;
 
 	(void)state;
-	in.precision = (struct roofline_precision){PEAK_BF16_TENSOR, NULL};
+	in.precision = (struct roofline_precision){PEAK_BF16_TENSOR, NULL, 0};
 	in.flops = exactly(1.05 * d.peaks[PEAK_BF16_TENSOR] * 1e8, QUANTITY_DERIVED);
 	r = build(&in);
 	assert_class(r, "compute", "derived");
@@ -1028,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(which_peak),
 		cmocka_unit_test(no_stand_in),
 		cmocka_unit_test(names_of_precisions),
+		cmocka_unit_test(products_of_single_warps),
 		cmocka_unit_test(classes),
 		cmocka_unit_test(the_threshold_itself),
 		cmocka_unit_test(words_of_the_shares),
