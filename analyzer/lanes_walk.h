@@ -1,0 +1,38 @@
+/*
+ * lanes_walk.h - an interpretation of a function for one warp, or all, while it goes on. Private to lanes.c and
+ * lanes_meet.c.
+ */
+#ifndef KBN_LANES_WALK_H
+#define KBN_LANES_WALK_H
+
+#include "lanes_step.h"
+
+#define LANES_SPLIT_MIXED UINT32_MAX /* lanes of different ways: nobody knows which are together */
+
+struct lanes_place {
+	struct lanes_state *in;    /* NULL = not reached */
+	struct lanes_state *spare; /* room for it */
+	bool is_waiting;
+	uint32_t visits;
+	uint64_t edges;
+};
+
+struct lanes_walk {
+	struct lanes_run run;
+	const struct cfg *g;
+	struct arena *arena;
+	struct lanes_place *places;
+	struct lanes_state now, left;
+	uint64_t steps;
+	bool is_stale; /* less is known of a symbol than when it was used */
+	bool is_over;  /* a limit was met */
+	bool no_memory;
+	/* the last pass, that only looks */
+	struct lanes_result *out;
+	uint32_t room;
+};
+
+/* A state comes to a block by one more way; the block waits for its turn where that changes anything. */
+void lanes_arrive(struct lanes_walk *w, uint32_t block, const struct lanes_state *s);
+
+#endif
