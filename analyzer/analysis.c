@@ -86,8 +86,8 @@ int analysis_open(struct analysis *a, const struct analysis_request *q, struct e
 	if (q->work && work_file_read(&a->work, q->work, e) != 0)
 		return -1;
 	if (model_build(&a->model, &a->session,
-			&(struct model_sources){a->calibrations, code_facts_of, a->facts,
-						a->work ? find_work : NULL, a},
+			&(struct model_sources){a->calibrations, code_facts_of, code_facts_access,
+						a->facts, a->work ? find_work : NULL, a},
 			e) != 0)
 		return -1;
 	if (a->work)

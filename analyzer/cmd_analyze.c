@@ -230,10 +230,7 @@ static struct given given_of_all(const struct analyze_request *q)
 	for (size_t i = 0; i < q->cases_n; i++) {
 		const struct given *g = &q->cases[i].given;
 
-		all.args_n += g->args_n;
 		all.allocations_n += g->allocations_n;
-		if (g->params)
-			all.params = g->params;
 	}
 	return all;
 }
@@ -245,8 +242,6 @@ static int note_unused(struct job *a, struct err *e)
 		bool is_given;
 		const char *option;
 	} options[] = {
-		{g.args_n > 0, "--arg"},
-		{g.params != NULL, "--params"},
 		{g.allocations_n > 0, "--alloc"},
 		{!isnan(a->q.expect_pct), "--expect-pct"},
 	};
@@ -290,6 +285,34 @@ static const char **command_line(struct arena *arena, int argc, char **argv)
 	return line;
 }
 
+/* Arguments as they lie in the parameter block of a kernel. */
+static bool place_args(struct job *a, const struct given *g, const struct cubin_function *f,
+		       struct session_params *out)
+{
+	uint8_t *bytes;
+
+	*out = (struct session_params){.bytes = g->params, .bytes_n = g->params_n};
+	if (!g->args_n)
+		return true;
+	out->bytes = bytes = arena_alloc(a->arena, f->param_bytes);
+	out->bytes_n = f->param_bytes;
+	for (size_t i = 0; bytes && i < g->args_n && i < f->params_n; i++)
+		if (f->params[i].offset <= f->param_bytes &&
+		    g->args[i].bytes_n <= f->param_bytes - f->params[i].offset)
+			memcpy(bytes + f->params[i].offset, g->args[i].bytes, g->args[i].bytes_n);
+	return bytes != NULL;
+}
+
+static const struct session_params *given_params(struct job *a, const struct cubin_function *f)
+{
+	struct session_params *list = arena_array(a->arena, a->q.cases_n, sizeof(*list));
+
+	for (size_t i = 0; list && i < a->q.cases_n; i++)
+		if (!place_args(a, &a->q.cases[i].given, f, &list[i]))
+			return NULL;
+	return list;
+}
+
 static struct session_given_kernel *given_kernels(struct job *a)
 {
 	struct session_given_kernel *list = arena_array(a->arena, a->pick.wanted, sizeof(*list));
@@ -300,7 +323,15 @@ static struct session_given_kernel *given_kernels(struct job *a)
 
 		if (!k->is_wanted)
 			continue;
-		list[n] = (struct session_given_kernel){k->name, k->bytes, k->bytes_n, k->sm, {0}};
+		list[n] = (struct session_given_kernel){
+			.name = k->name,
+			.image = k->bytes,
+			.image_bytes = k->bytes_n,
+			.sm = k->sm,
+			.params = given_params(a, k->function),
+		};
+		if (!list[n].params)
+			return NULL;
 		memcpy(list[n++].cluster, k->function->cluster, sizeof(list->cluster));
 	}
 	return list;
@@ -363,7 +394,8 @@ static int given_work(void *ctx, const struct session_shape *shape, struct work 
 static int build(struct job *a, struct err *e)
 {
 	struct report_options o = {.listing = code_facts_listing};
-	struct model_sources sources = {&a->q.peaks, code_facts_of, NULL, given_work, &a->q};
+	struct model_sources sources = {&a->q.peaks, code_facts_of, code_facts_access,
+					NULL,        given_work,    &a->q};
 
 	a->facts = code_facts_new(&a->session, false, 0, "");
 	if (!a->facts)

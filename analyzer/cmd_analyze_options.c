@@ -86,7 +86,7 @@ static void show_help(const struct option_spec *table, size_t n)
 	printf("usage: kbn analyze FILE --kernel RE --grid X[,Y[,Z]] --block X[,Y[,Z]] [options]\n\n"
 	       "The report of a kernel that nobody ran: its code, from a cubin, fat binary, executable or library,\n"
 	       "with a geometry and a device of your choice. Times are those that you give.\n"
-	       "--arg, --params, --alloc and --expect-pct are checked and not used yet.\n\n");
+	       "--alloc and --expect-pct are checked and not used yet.\n\n");
 	options_help(table, n, stdout);
 	printf("\nA --case has any of --grid to --dyn-smem and --time-us to --attention, without the dashes and with a\n"
 	       "semicolon between; what it does not say is as the options say. Work that it states replaces theirs, so do\n"

@@ -8,11 +8,15 @@
 
 #include "arena.h"
 #include "code.h"
+#include "kernel_access.h"
 #include "kernel_code.h"
 #include "kernel_listing.h"
 #include "keymap.h"
 #include "line_table.h"
 #include "vec.h"
+
+/* Instructions of single warps that are interpreted for one report: most of a second. */
+#define ACCESS_STEPS (UINT64_C(1) << 22)
 
 static const char no_compiler[] =
 	"the driver compiled this code from PTX, and it could not be compiled "
@@ -40,6 +44,7 @@ struct code_facts {
 	struct keymap read; /* by struct read_key */
 	VEC(struct model_code) read_code;
 	VEC(struct listed) listed;
+	uint64_t access_steps; /* left */
 };
 
 struct read_key {
@@ -55,6 +60,7 @@ struct code_facts *code_facts_new(const struct session *s, bool simulated, unsig
 	if (f) {
 		f->session = s;
 		f->late = late;
+		f->access_steps = ACCESS_STEPS;
 		f->compile = (struct code_compile){.no_driver = simulated, .left_ms = jit_ms};
 	}
 	return f;
@@ -203,4 +209,79 @@ const struct metric_listings *code_facts_listing(void *ctx, const struct session
 	if (kept)
 		*kept = (struct listed){kernel, sm, listings};
 	return listings;
+}
+
+/* ------------------------------------------------------------------------------------- accesses */
+
+/* Which bytes of a sample were really copied. */
+static void mark_pieces(const struct session_params *p, uint8_t *known)
+{
+	if (!p->pieces_n)
+		memset(known, 0xff, p->bytes_n);
+	for (size_t i = 0; i < p->pieces_n; i++) {
+		const uint32_t from = p->pieces[2 * i], n = p->pieces[2 * i + 1];
+
+		if (from < p->bytes_n)
+			memset(known + from, 0xff, n < p->bytes_n - from ? n : p->bytes_n - from);
+	}
+}
+
+/* The bits in which all samples of a shape agree. False when memory has run out. */
+static bool agree(const struct session_shape *shape, struct kernel_access_launch *l,
+		  struct arena *a)
+{
+	const struct session_params *first = shape->params;
+	uint8_t *known, *more;
+
+	if (!shape->params_n || !first->bytes_n)
+		return true;
+	known = arena_alloc(a, first->bytes_n);
+	more = arena_alloc(a, first->bytes_n);
+	if (!known || !more)
+		return false;
+	mark_pieces(first, known);
+	for (size_t i = 1; i < shape->params_n; i++) {
+		const struct session_params *p = &shape->params[i];
+
+		if (p->bytes_n != first->bytes_n)
+			return true;
+		memset(more, 0, p->bytes_n);
+		mark_pieces(p, more);
+		for (size_t k = 0; k < p->bytes_n; k++)
+			known[k] &= (uint8_t)(more[k] & ~(p->bytes[k] ^ first->bytes[k]));
+	}
+	l->params = first->bytes;
+	l->known = known;
+	l->params_n = (uint32_t)first->bytes_n;
+	return true;
+}
+
+const struct metric_access *code_facts_access(void *ctx, const struct session_shape *shape, int sm)
+{
+	struct code_facts *f = ctx;
+	const struct session_kernel *kernel = shape->kernel;
+	struct kernel_access_launch l = {.steps = &f->access_steps};
+	const struct metric_access *access = NULL;
+	struct arena *scratch;
+
+	if (!kernel->image || !kernel->name[0] || sm <= 0 || shape->overflow)
+		return NULL;
+	for (int i = 0; i < 3; i++)
+		if (!shape->grid[i] || !shape->block[i])
+			return NULL;
+	if (f->image != kernel->image || f->sm != sm)
+		take_image(f, kernel->image, sm);
+	l.function = f->is_open ? cubin_find(&f->code.cubin, kernel->name) : NULL;
+	scratch = l.function ? arena_new() : NULL;
+	if (!scratch)
+		return NULL;
+	l.cubin = &f->code.cubin;
+	l.lines = source_lines(f);
+	memcpy(l.grid, shape->grid, sizeof(l.grid));
+	memcpy(l.block, shape->block, sizeof(l.block));
+	memcpy(l.cluster, shape->cluster, sizeof(l.cluster));
+	if (agree(shape, &l, scratch))
+		access = kernel_access_read(&l, f->session->arena, NULL);
+	arena_free(scratch);
+	return access;
 }

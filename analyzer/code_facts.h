@@ -27,6 +27,12 @@ void code_facts_free(struct code_facts *f);
  */
 void code_facts_of(void *ctx, const struct session_kernel *kernel, int sm, struct model_code *code);
 
+/*
+ * A model_access_fn; `ctx` is a struct code_facts. Of one launch of a shape, with what its parameter samples agree
+ * in; NULL when the code is not at hand, the geometry was not kept, or memory has run out.
+ */
+const struct metric_access *code_facts_access(void *ctx, const struct session_shape *shape, int sm);
+
 struct metric_listings;
 
 /*

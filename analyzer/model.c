@@ -105,6 +105,8 @@ static int build_kernel(struct model_kernel *k, const struct session_shape *s,
 	};
 	if (sources->code)
 		sources->code(sources->code_ctx, f, d->hw.arch.sm, &k->code);
+	if (sources->access)
+		k->access = sources->access(sources->code_ctx, s, d->hw.arch.sm);
 	k->resources.registers = driver_or_code(f->registers, k->code.registers);
 	k->resources.registers_allocated =
 		d->hw.arch_known ? occupancy_registers(&d->hw.arch, k->resources.registers,

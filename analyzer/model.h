@@ -45,11 +45,16 @@ typedef void (*model_code_fn)(void *ctx, const struct session_kernel *kernel, in
 typedef int (*model_work_fn)(void *ctx, const struct session_shape *shape, struct work *work,
 			     struct err *e);
 
+/* What the lanes of a shape's warps do together, NULL = not known; on a device of that SM. */
+typedef const struct metric_access *(*model_access_fn)(void *ctx, const struct session_shape *shape,
+						       int sm);
+
 /* Where the model gets what the session does not have; all may be NULL. */
 struct model_sources {
 	const struct calibration *calibrations; /* one per session device */
 	model_code_fn code;
-	void *code_ctx;
+	model_access_fn access;
+	void *code_ctx; /* of both */
 	model_work_fn work;
 	void *work_ctx;
 };

@@ -9,6 +9,7 @@
 
 #include "finding.h"
 #include "render_cases.h"
+#include "render_md_access.h"
 #include "render_md_advice.h"
 #include "text.h"
 
@@ -624,6 +625,7 @@ static void section(const struct report_kernel *k, size_t number, FILE *out)
 	occupancy(k, out);
 	ratios(k, out);
 	instructions(k, out);
+	render_md_access(k, out);
 	stall_reasons(k, out);
 	cliff(k, out);
 	render_md_advice(k, out);

@@ -129,8 +129,22 @@ static uint32_t launches_like(const struct session_given *g, size_t at)
 	return n;
 }
 
+static bool add_params(struct session *s, struct session_shape *shape,
+		       const struct session_params *from)
+{
+	if (!from->bytes_n)
+		return true;
+	shape->params = arena_copy(s->arena, from, sizeof(*from));
+	if (!shape->params)
+		return false;
+	shape->params->bytes = arena_copy(s->arena, from->bytes, from->bytes_n);
+	shape->params_n = 1;
+	return shape->params->bytes != NULL;
+}
+
 static bool add_shape(struct session *s, const struct session_kernel *kernel,
-		      const struct session_given *g, size_t at)
+		      const struct session_given_kernel *from, const struct session_given *g,
+		      size_t at)
 {
 	const struct session_given_launch *l = &g->launches[at];
 	struct session_shape *shape = &s->shapes[s->shapes_n++];
@@ -151,7 +165,7 @@ static bool add_shape(struct session *s, const struct session_kernel *kernel,
 	shape->times.is_given = true;
 	shape->times.given_us = times;
 	shape->times.given_n = l->times_n;
-	return true;
+	return !from->params || add_params(s, shape, &from->params[at]);
 }
 
 static bool add_shapes(struct session *s, const struct session_given *g)
@@ -161,7 +175,7 @@ static bool add_shapes(struct session *s, const struct session_given *g)
 		return false;
 	for (size_t i = 0; i < s->kernels_n; i++)
 		for (size_t k = 0; k < g->launches_n; k++)
-			if (!add_shape(s, &s->kernels[i], g, k))
+			if (!add_shape(s, &s->kernels[i], &g->kernels[i], g, k))
 				return false;
 	s->given_launches = g->launches_n;
 	return true;

@@ -15,6 +15,8 @@ struct session_given_kernel {
 	size_t image_bytes;
 	uint32_t sm;         /* it was built for */
 	uint32_t cluster[3]; /* compiled in; 0,0,0 = none */
+	const struct session_params
+		*params; /* of each launch, bytes_n 0 = not given; NULL = of none */
 };
 
 /* One launch of every kernel. */

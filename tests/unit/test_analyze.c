@@ -402,7 +402,7 @@ static void not_used_is_said(void **state)
 	{
 		found = true;
 		assert_non_null(strstr(json_string_value(at(note, "text", NULL)),
-				       "--arg, --alloc, --expect-pct"));
+				       ": --alloc, --expect-pct"));
 	}
 	assert_true(found);
 	json_decref(doc);

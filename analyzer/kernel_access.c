@@ -1,0 +1,546 @@
+/* kernel_access.c - see kernel_access.h. */
+#include "kernel_access.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "count.h"
+#include "kernel_access_look.h"
+#include "sass_text.h"
+#include "text.h"
+
+#define SITES_MOST 64u /* that are kept, those with the most excess */
+
+static const char why_aligned[] =
+	"pointers among the arguments are taken to be multiples of 256, what else is not known "
+	"of an address to be a multiple of 32";
+
+/* ------------------------------------------------------------------------------------- sites */
+
+static struct access_place *place_of(struct access_reader *k, const struct lanes_site *s)
+{
+	for (uint32_t i = 0; i < k->places_n; i++)
+		if (k->places[i].insn == s->insn && k->places[i].is_second == s->is_second)
+			return &k->places[i];
+	return NULL;
+}
+
+/* Sites come in the order of the code: the place is at most a little ahead. */
+static struct access_place *next_place(struct access_reader *k, const struct lanes_site *s,
+				       uint32_t *from)
+{
+	while (*from < k->places_n &&
+	       (k->places[*from].insn < s->insn ||
+		(k->places[*from].insn == s->insn && k->places[*from].is_second < s->is_second)))
+		++*from;
+	if (*from < k->places_n && k->places[*from].insn == s->insn &&
+	    k->places[*from].is_second == s->is_second)
+		return &k->places[*from];
+	return place_of(k, s);
+}
+
+static int by_place(const void *va, const void *vb)
+{
+	const struct access_place *a = va, *b = vb;
+
+	if (a->insn != b->insn)
+		return a->insn < b->insn ? -1 : 1;
+	return (int)a->is_second - (int)b->is_second;
+}
+
+/* All sites that some look has, in the order of the code. */
+static bool gather(struct access_reader *k)
+{
+	size_t room = k->has_any ? k->any.r.sites_n : 0;
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < k->samples_n; i++)
+		room += k->samples[i].r.sites_n;
+	k->places = arena_array(k->scratch, room + 1, sizeof(*k->places));
+	if (!k->places)
+		return false;
+	for (uint32_t i = 0; k->has_any && i < k->any.r.sites_n; i++)
+		k->places[n++] = (struct access_place){.insn = k->any.r.sites[i].insn,
+						       .is_second = k->any.r.sites[i].is_second};
+	/* what no warp at all does, no single one does */
+	for (unsigned s = 0; s < k->samples_n && !k->has_any; s++)
+		for (uint32_t i = 0; i < k->samples[s].r.sites_n; i++)
+			k->places[n++] = (struct access_place){
+				.insn = k->samples[s].r.sites[i].insn,
+				.is_second = k->samples[s].r.sites[i].is_second};
+	qsort(k->places, n, sizeof(*k->places), by_place);
+	for (uint32_t i = 0; i < n; i++)
+		if (!i || by_place(&k->places[i], &k->places[k->places_n - 1]))
+			k->places[k->places_n++] = k->places[i];
+	for (uint32_t i = 0, at = 0; k->has_any && i < k->any.r.sites_n; i++)
+		next_place(k, &k->any.r.sites[i], &at)->of_any = &k->any.r.sites[i];
+	for (unsigned s = 0; s < k->samples_n; s++)
+		for (uint32_t i = 0, at = 0; i < k->samples[s].r.sites_n; i++) {
+			struct access_place *p = next_place(k, &k->samples[s].r.sites[i], &at);
+
+			if (p)
+				p->of[s] = &k->samples[s].r.sites[i];
+		}
+	return true;
+}
+
+static const struct lanes_site *first_of(const struct access_reader *k,
+					 const struct access_place *p)
+{
+	const struct lanes_site *s = p->of_any;
+
+	for (unsigned i = 0; i < k->samples_n; i++)
+		if (p->of[i] && (!s || (!s->is_known && p->of[i]->is_known)))
+			s = p->of[i];
+	return s;
+}
+
+/* Mean of the samples that come here, by how many warps each stands for; false = one of them is not known. */
+static bool mean_of(const struct access_reader *k, const struct access_place *p,
+		    struct quantity *each, struct quantity *excess)
+{
+	double weights = 0, sum = 0, over = 0, low = INFINITY, high = 0, least = INFINITY, most = 0;
+	bool is_exact = true;
+	uint32_t absent = 0;
+
+	for (unsigned i = 0; i < k->samples_n; i++) {
+		const struct lanes_site *s = p->of[i];
+		const double w = k->samples[i].weight;
+
+		if (!s)
+			continue;
+		if (!s->is_known)
+			return false;
+		is_exact &= !s->is_assumed;
+		absent |= s->absent;
+		weights += w;
+		sum += w * s->value;
+		over += w * (s->value - s->ideal);
+		low = fmin(low, s->absent ? 1 : s->low);
+		high = fmax(high, s->high);
+		least = fmin(least, s->absent ? 0 : s->low - s->ideal);
+		most = fmax(most, s->high - s->ideal);
+	}
+	if (!(weights > 0))
+		return false;
+	if (k->is_all && is_exact && !absent) {
+		*each = access_derived(sum / weights);
+		*excess = access_derived(over / weights);
+		return true;
+	}
+	*each = access_estimated(sum / weights, low, high,
+				 absent     ? access_why_absent(absent)
+				 : is_exact ? access_why_sampled
+					    : why_aligned);
+	*excess = access_estimated(over / weights, least, most, each->why);
+	return true;
+}
+
+static void figure(const struct access_reader *k, const struct access_place *p,
+		   struct quantity *each, struct quantity *excess)
+{
+	const struct lanes_site *s = p->of_any;
+
+	if (s && s->is_known && !s->absent) {
+		const double ideal = s->ideal;
+
+		*each = s->is_assumed ? access_estimated(s->value, s->low, s->high, why_aligned)
+				      : access_derived(s->value);
+		*excess = s->is_assumed ? access_estimated(s->value - ideal, s->low - ideal,
+							   s->high - ideal, why_aligned)
+					: access_derived(s->value - ideal);
+		return;
+	}
+	if (mean_of(k, p, each, excess))
+		return;
+	if (!s || !s->is_known) {
+		s = s ? s : first_of(k, p);
+		*each = *excess = access_unknown(access_why(s ? s->reasons : LANES_OPERATION));
+		return;
+	}
+	*each = access_estimated(s->value, 1, s->high, access_why_absent(s->absent));
+	*excess = access_estimated(s->value - s->ideal, 0, s->high - s->ideal, each->why);
+}
+
+static const char *line_of(const struct access_reader *k, uint32_t offset)
+{
+	const uint32_t function = (uint32_t)(k->l->function - k->l->cubin->functions);
+	const struct line_row *row = k->l->lines ? line_table_find(k->l->lines, function, offset)
+						 : NULL;
+	const struct line_file *file;
+	const char *text;
+
+	if (!row || row->file == LINE_NONE || !row->line)
+		return NULL;
+	file = &k->l->lines->files[row->file];
+	text = text_format(k->arena, "%s%s%s:%u", file->directory, *file->directory ? "/" : "",
+			   file->name, row->line);
+	return text ? text_utf8(k->arena, text, NULL) : NULL;
+}
+
+static const char *const kinds[] = {"load", "store", "shared", "atomic", "branch"};
+
+/* Instructions of the block and of those that only it leads to: one side of a branch. */
+static double side(const struct cfg *g, uint32_t branch, uint32_t block)
+{
+	double n = 0;
+
+	if (!cfg_dominates(g, branch, block) || g->blocks[block].predecessors_n != 1)
+		return 0;
+	for (uint32_t b = 0; b < g->blocks_n; b++)
+		if (g->blocks[b].is_reachable && cfg_dominates(g, block, b))
+			n += g->blocks[b].end - g->blocks[b].first;
+	return n;
+}
+
+/* A branch on which lanes part costs the shorter of its sides, in instructions. */
+static bool branch_site(struct access_reader *k, const struct access_place *p,
+			const struct lanes_site *s, struct metric_site *out)
+{
+	const struct cfg_block *b = &k->g.blocks[k->g.block_of[p->insn]];
+	const unsigned on = (unsigned)__builtin_popcount(s->lanes);
+	double sides[2];
+
+	if (!s->is_known || cfg_flow(&k->g.insns[p->insn]) != CFG_BRANCH || b->successors_n != 2)
+		return false;
+	for (unsigned i = 0; i < 2; i++)
+		sides[i] = side(&k->g, k->g.block_of[p->insn], k->g.edges[b->successors + i]);
+	out->sectors_per_request = access_unknown("it is no access");
+	out->excess = access_estimated(fmin(sides[0], sides[1]), 0, fmax(sides[0], sides[1]),
+				       "instructions of the shorter side, each once");
+	out->pattern = text_format(k->arena, "%u of %u lanes take it", on,
+				   (unsigned)__builtin_popcount(k->g.blocks_n && k->has_any
+									? k->any.r.warp
+									: k->samples[0].r.warp));
+	return out->pattern != NULL;
+}
+
+static bool make_site(struct access_reader *k, const struct access_place *p,
+		      struct metric_site *out)
+{
+	const struct lanes_site *s = first_of(k, p);
+	char text[SASS_TEXT_MAX];
+
+	if (!s)
+		return false;
+	*out = (struct metric_site){
+		.offset = (uint64_t)p->insn * SASS_BYTES,
+		.kind = kinds[s->kind],
+		.requests = access_requests(k, p),
+		.line = line_of(k, p->insn * SASS_BYTES),
+	};
+	sass_mnemonic(k->g.sm, &k->g.insns[p->insn], text);
+	out->op = arena_string(k->arena, text, SIZE_MAX);
+	k->no_memory |= !out->op;
+	if (s->kind == LANES_BRANCH)
+		return branch_site(k, p, s, out);
+	figure(k, p, &out->sectors_per_request, &out->excess);
+	if (s->is_known && *s->pattern)
+		out->pattern = arena_string(k->arena, s->pattern, SIZE_MAX);
+	return true;
+}
+
+static double excess_of(const struct metric_site *s)
+{
+	return quantity_known(&s->excess) ? s->excess.value : -1;
+}
+
+/* Accesses before branches, whose excess counts something else. */
+static int by_excess(const void *va, const void *vb)
+{
+	const struct metric_site *a = va, *b = vb;
+	const int branch_a = !strcmp(a->kind, "branch"), branch_b = !strcmp(b->kind, "branch");
+
+	if (branch_a != branch_b)
+		return branch_a - branch_b;
+	if (excess_of(a) != excess_of(b))
+		return excess_of(a) < excess_of(b) ? 1 : -1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* ------------------------------------------------------------------------------------- in all */
+
+static void weaken(struct quantity *sum, const struct quantity *q)
+{
+	if (q->label != QUANTITY_ESTIMATED)
+		return;
+	sum->label = QUANTITY_ESTIMATED;
+	if (!sum->why)
+		sum->why = q->why;
+}
+
+static bool is_kind(const struct metric_site *s, const char *kind)
+{
+	return !strcmp(s->kind, kind);
+}
+
+/* Of an average request of a kind: where all are alike their counts do not matter. */
+static struct quantity per_request(struct access_reader *k, const struct metric_access *a,
+				   const char *kind)
+{
+	struct quantity sum = access_derived(0);
+	double weights = 0, low = INFINITY, high = 0;
+	bool are_counted = true;
+	unsigned n = 0, open = 0;
+	const char *why = NULL;
+
+	sum.low = sum.high = 0;
+	for (size_t i = 0; i < a->sites_n; i++) {
+		const struct metric_site *s = &a->sites[i];
+
+		if (!is_kind(s, kind))
+			continue;
+		n++;
+		are_counted &= quantity_known(&s->requests);
+		if (quantity_known(&s->sectors_per_request))
+			continue;
+		open++;
+		why = why ? why : s->sectors_per_request.why;
+	}
+	if (!n)
+		return access_unknown("there is none");
+	if (open) {
+		const char *text =
+			text_format(k->arena, "of %u of %u such instructions %s", open, n, why);
+
+		return access_unknown(text ? text : why);
+	}
+	for (size_t i = 0; i < a->sites_n; i++) {
+		const struct metric_site *s = &a->sites[i];
+		const double w = are_counted ? s->requests.value : 1;
+
+		if (!is_kind(s, kind))
+			continue;
+		weights += w;
+		sum.value += w * s->sectors_per_request.value;
+		sum.low += w * s->sectors_per_request.low;
+		sum.high += w * s->sectors_per_request.high;
+		low = fmin(low, s->sectors_per_request.low);
+		high = fmax(high, s->sectors_per_request.high);
+		weaken(&sum, &s->sectors_per_request);
+		if (are_counted)
+			weaken(&sum, &s->requests);
+	}
+	if (!(weights > 0))
+		return access_unknown("no warp that was looked at comes to one");
+	sum.value /= weights;
+	sum.low /= weights;
+	sum.high /= weights;
+	if (low == high) {
+		sum.label = QUANTITY_DERIVED;
+		for (size_t i = 0; i < a->sites_n; i++)
+			if (is_kind(&a->sites[i], kind))
+				weaken(&sum, &a->sites[i].sectors_per_request);
+	} else if (!are_counted && n > 1) {
+		sum.label = QUANTITY_ESTIMATED;
+		sum.why = "how often each instruction is executed is not known: all count alike";
+		sum.low = low;
+		sum.high = high;
+	}
+	return sum;
+}
+
+/* Excess sectors of all loads and stores of the launch. */
+static struct quantity excess_sectors(const struct metric_access *a)
+{
+	struct quantity sum = access_derived(0);
+	bool any = false;
+
+	for (size_t i = 0; i < a->sites_n; i++) {
+		const struct metric_site *s = &a->sites[i];
+
+		if (!is_kind(s, "load") && !is_kind(s, "store"))
+			continue;
+		any = true;
+		if (!quantity_known(&s->excess))
+			return access_unknown(s->excess.why);
+		if (s->excess.high == 0)
+			continue; /* however often it is executed */
+		if (!quantity_known(&s->requests))
+			return access_unknown(s->requests.why);
+		sum.value += s->requests.value * s->excess.value;
+		sum.low += s->requests.low * s->excess.low;
+		sum.high += s->requests.high * s->excess.high;
+		weaken(&sum, &s->excess);
+		weaken(&sum, &s->requests);
+	}
+	return any ? sum : access_unknown("it neither loads nor stores in global memory");
+}
+
+/* Operations of lanes on one word each. */
+static struct quantity atomics(struct access_reader *k, const struct metric_access *a)
+{
+	struct quantity sum = access_derived(0);
+	bool any = false;
+
+	for (size_t i = 0; i < a->sites_n; i++) {
+		const struct metric_site *s = &a->sites[i];
+		const struct lanes_site of = {.insn = (uint32_t)(s->offset / SASS_BYTES)};
+		const struct access_place *p = is_kind(s, "atomic") ? place_of(k, &of) : NULL;
+		const struct lanes_site *site = p ? first_of(k, p) : NULL;
+		double lanes;
+
+		if (!site)
+			continue;
+		any = true;
+		if (!quantity_known(&s->requests))
+			return access_unknown(s->requests.why);
+		lanes = __builtin_popcount(site->lanes);
+		sum.value += s->requests.value * lanes;
+		sum.low += s->requests.low * (site->absent ? 1 : lanes);
+		sum.high += s->requests.high * lanes;
+		weaken(&sum, &s->requests);
+		if (site->absent && s->requests.value > 0) {
+			sum.label = QUANTITY_ESTIMATED;
+			sum.why = access_why_absent(site->absent);
+		}
+	}
+	return any ? sum : access_derived(0);
+}
+
+/* Lanes that wait while others of their warp execute, in instructions. */
+struct idling {
+	double idle, all; /* of code that is executed a known number of times */
+	double least,
+		most; /* share in blocks of which that is not known; least > most = there are none */
+	uint32_t absent;
+};
+
+static void add_idle(struct access_reader *k, const struct access_look *at, struct idling *sum)
+{
+	const double lanes = __builtin_popcount(at->r.warp);
+
+	for (uint32_t b = 0; b < k->g.blocks_n; b++) {
+		const struct lanes_block *r = &at->r.blocks[b];
+		const double idle = lanes - __builtin_popcount(r->lanes);
+		const char *why;
+		double n;
+
+		if (!r->is_reached || !(lanes > 0))
+			continue;
+		sum->absent |= r->absent;
+		n = access_times_passed(k, &at->r, b, &why);
+		if (isnan(n)) {
+			sum->least = fmin(sum->least, idle / lanes);
+			sum->most = fmax(sum->most, idle / lanes);
+			continue;
+		}
+		n *= at->weight * (k->g.blocks[b].end - k->g.blocks[b].first);
+		sum->idle += n * idle;
+		sum->all += n * lanes;
+	}
+}
+
+static struct quantity divergence(struct access_reader *k)
+{
+	struct idling sum = {.least = INFINITY, .most = -INFINITY};
+	const bool by_samples = k->samples_n;
+	double share, low, high;
+
+	if (k->has_any)
+		add_idle(k, &k->any, &sum);
+	if (by_samples && (!k->has_any || sum.absent)) {
+		sum = (struct idling){.least = INFINITY, .most = -INFINITY};
+		for (unsigned i = 0; i < k->samples_n; i++)
+			add_idle(k, &k->samples[i], &sum);
+	}
+	if (!(sum.all > 0) && sum.least > sum.most)
+		return access_unknown(access_why_limit);
+	share = sum.all > 0 ? sum.idle / sum.all : sum.least;
+	low = 100 * fmin(share, sum.least);
+	high = sum.absent ? NAN : 100 * fmax(share, sum.most);
+	if (!sum.absent && low == high && (k->has_any || k->is_all))
+		return access_derived(low);
+	if (sum.absent && !(low > 0))
+		return access_unknown(access_why_absent(sum.absent));
+	return access_estimated(100 * share, low, high,
+				sum.absent ? access_why_absent(sum.absent)
+					   : "how often some of the code is executed is not known");
+}
+
+/* ------------------------------------------------------------------------------------- the door */
+
+static bool read_all(struct access_reader *k, struct metric_access *out, struct err *e)
+{
+	struct metric_site *sites;
+
+	k->any.warp.is_any = true;
+	k->any.weight = 1;
+	if (lanes_can_be_any(&k->launch)) {
+		if (!access_look(k, &k->any, e))
+			return false;
+		k->has_any = k->any.r.is_complete;
+		if (!k->has_any)
+			return true; /* too long for one, too long for several */
+	}
+	if (access_needs_samples(k) && (!k->l->steps || *k->l->steps) && !access_sample(k, e))
+		return false;
+	if (!k->has_any && !k->samples_n)
+		return true;
+	k->passes = arena_array(k->scratch, k->g.blocks_n, 1);
+	if (!k->passes || !gather(k))
+		return err_set(e, ERR_MEMORY, -1, "no memory for the accesses of a kernel") == 0;
+	sites = arena_array(k->arena, k->places_n, sizeof(*sites));
+	if (!sites)
+		return err_set(e, ERR_MEMORY, -1, "no memory for the accesses of a kernel") == 0;
+	for (uint32_t i = 0; i < k->places_n; i++)
+		out->sites_n += make_site(k, &k->places[i], &sites[out->sites_n]);
+	qsort(sites, out->sites_n, sizeof(*sites), by_excess);
+	out->sites = sites;
+	return !k->no_memory;
+}
+
+static void sum_up(struct access_reader *k, struct metric_access *out)
+{
+	if (!k->has_any && !k->samples_n) {
+		out->sectors_per_request_load = out->sectors_per_request_store =
+			out->excess_sectors = out->shared_wavefronts_per_request = out->atomics =
+				out->divergence_pct = access_unknown(access_why_limit);
+		return;
+	}
+	out->sectors_per_request_load = per_request(k, out, "load");
+	out->sectors_per_request_store = per_request(k, out, "store");
+	out->shared_wavefronts_per_request = per_request(k, out, "shared");
+	out->excess_sectors = excess_sectors(out);
+	out->atomics = atomics(k, out);
+	out->divergence_pct = divergence(k);
+}
+
+const struct metric_access *kernel_access_read(const struct kernel_access_launch *l,
+					       struct arena *arena, struct err *e)
+{
+	struct metric_access *out = arena_alloc(arena, sizeof(*out));
+	struct arena *scratch = arena_new();
+	struct access_reader *k = scratch ? arena_alloc(scratch, sizeof(*k)) : NULL;
+	bool is_good = false;
+
+	if (!out || !k) {
+		err_set(e, ERR_MEMORY, -1, "no memory for the accesses of a kernel");
+	} else {
+		*k = (struct access_reader){.l = l, .arena = arena, .scratch = scratch};
+		k->launch = (struct lanes_launch){.function = l->function,
+						  .params = l->params,
+						  .known = l->known,
+						  .params_n = l->params_n};
+		memcpy(k->launch.grid, l->grid, sizeof(l->grid));
+		memcpy(k->launch.block, l->block, sizeof(l->block));
+		memcpy(k->launch.cluster, l->cluster, sizeof(l->cluster));
+		k->warps = (double)lanes_warps(&k->launch) * (double)count_volume(l->grid);
+		if (cfg_build(&k->g, scratch, (int)l->cubin->sm, l->function, e) == 0 &&
+		    tile_read(&k->g, scratch, &k->tiles, e) == 0) {
+			k->code = lanes_code_new(&k->g, scratch);
+			is_good = k->code ? read_all(k, out, e)
+					  : err_set(e, ERR_MEMORY, -1, "no memory") == 0;
+		}
+		if (is_good) {
+			sum_up(k, out);
+			out->sites_all = out->sites_n;
+			if (out->sites_n > SITES_MOST)
+				out->sites_n = SITES_MOST;
+		}
+	}
+	arena_free(scratch);
+	return is_good ? out : NULL;
+}

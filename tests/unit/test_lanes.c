@@ -1,0 +1,681 @@
+/*
+ * test_lanes.c - what lanes of a warp do: the samples on every architecture against figures that follow from their
+ * source; one look at all warps against looks at single ones, arguments given against not given; values by themselves.
+ */
+#include "kbn_test.h"
+
+#include "arena.h"
+#include "cubin.h"
+#include "kernel_access.h"
+#include "lanes.h"
+#include "lanes_value.h"
+
+#define CUBINS "tests/golden/cubin/"
+
+static const char *const archs[] = {"80", "86", "89", "90", "100", "120", NULL};
+
+struct loaded {
+	uint8_t *data;
+	struct cubin cubin;
+	const struct cubin_function *function;
+	struct arena *arena;
+	struct cfg *g;
+	struct lanes_code *code;
+};
+
+static struct loaded load(const char *stem, const char *arch)
+{
+	struct loaded l = {.arena = arena_new()};
+	struct err e = {0};
+	char path[160];
+	size_t bytes;
+
+	assert_non_null(l.arena);
+	snprintf(path, sizeof(path), CUBINS "%s.sm_%s.cubin", stem, arch);
+	l.data = load_file(path, &bytes);
+	if (cubin_open(&l.cubin, buf_of(l.data, bytes), &e) < 0)
+		fail_msg("%s: %s", path, e.text);
+	for (size_t i = 0; i < l.cubin.functions_n && !l.function; i++)
+		if (l.cubin.functions[i].is_kernel)
+			l.function = &l.cubin.functions[i];
+	assert_non_null(l.function);
+	l.g = arena_alloc(l.arena, sizeof(*l.g));
+	assert_non_null(l.g);
+	if (cfg_build(l.g, l.arena, (int)l.cubin.sm, l.function, &e) != 0)
+		fail_msg("%s: %s", path, e.text);
+	l.code = lanes_code_new(l.g, l.arena);
+	assert_non_null(l.code);
+	return l;
+}
+
+static void drop(struct loaded *l)
+{
+	arena_free(l->arena);
+	cubin_close(&l->cubin);
+	free(l->data);
+}
+
+/* (out, in, n), as all samples have them. */
+struct arguments {
+	uint8_t bytes[20], known[20];
+};
+
+static struct arguments arguments(uint64_t out, uint64_t in, uint32_t n)
+{
+	struct arguments a;
+
+	memcpy(a.bytes, &out, 8);
+	memcpy(a.bytes + 8, &in, 8);
+	memcpy(a.bytes + 16, &n, 4);
+	memset(a.known, 0xff, sizeof(a.known));
+	return a;
+}
+
+#define OUT UINT64_C(0x7f0000000000)
+#define IN  UINT64_C(0x7f1000000000)
+
+struct geometry {
+	uint32_t grid[3], block[3];
+};
+
+static struct lanes_launch launch(const struct loaded *l, const struct geometry *at,
+				  const struct arguments *a)
+{
+	struct lanes_launch x = {.function = l->function, .cluster = {1, 1, 1}};
+
+	memcpy(x.grid, at->grid, sizeof(x.grid));
+	memcpy(x.block, at->block, sizeof(x.block));
+	if (a) {
+		x.params = a->bytes;
+		x.known = a->known;
+		x.params_n = sizeof(a->bytes);
+	}
+	return x;
+}
+
+static struct lanes_result run(const struct loaded *l, const struct geometry *at,
+			       const struct arguments *a, const struct lanes_warp *warp)
+{
+	const struct lanes_launch x = launch(l, at, a);
+	struct lanes_result r;
+	struct err e = {0};
+
+	if (lanes_run(l->code, &x, warp, l->arena, &r, &e) != 0)
+		fail_msg("%s", e.text);
+	assert_true(r.is_complete);
+	return r;
+}
+
+static const struct lanes_warp every = {.is_any = true};
+
+static const char *const kinds[] = {"load", "store", "shared", "atomic", "branch"};
+
+/* ------------------------------------------------------------------------------------- samples */
+
+/* All accesses of a kind alike: so many, each with this. Without `is_any` it takes one warp to know. */
+static const struct expected {
+	const char *stem;
+	struct geometry at;
+	uint32_t n;
+	bool is_any;
+	uint8_t kind;
+	unsigned value, ideal;
+	const char *pattern;
+} expected[] = {
+	{"uncoalesced_good",
+	 {{8192, 1, 1}, {256, 1, 1}},
+	 8192 * 256,
+	 true,
+	 LANES_LOAD,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"uncoalesced_good",
+	 {{8192, 1, 1}, {256, 1, 1}},
+	 8192 * 256,
+	 true,
+	 LANES_STORE,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"uncoalesced_bad",
+	 {{16384, 1, 1}, {256, 1, 1}},
+	 1 << 22,
+	 false,
+	 LANES_LOAD,
+	 32,
+	 4,
+	 "lane stride 4096 B"},
+	{"uncoalesced_bad",
+	 {{16384, 1, 1}, {256, 1, 1}},
+	 1 << 22,
+	 true,
+	 LANES_STORE,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"bank_conflict_bad",
+	 {{64, 64, 1}, {32, 8, 1}},
+	 2048,
+	 true,
+	 LANES_LOAD,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"bank_conflict_bad",
+	 {{64, 64, 1}, {32, 8, 1}},
+	 2048,
+	 true,
+	 LANES_STORE,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"bank_conflict_good",
+	 {{64, 64, 1}, {32, 8, 1}},
+	 2048,
+	 true,
+	 LANES_LOAD,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"divergent_bad",
+	 {{4096, 1, 1}, {256, 1, 1}},
+	 1 << 20,
+	 true,
+	 LANES_LOAD,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"divergent_bad",
+	 {{4096, 1, 1}, {256, 1, 1}},
+	 1 << 20,
+	 true,
+	 LANES_STORE,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"atomic_bad",
+	 {{1024, 1, 1}, {256, 1, 1}},
+	 1 << 18,
+	 true,
+	 LANES_LOAD,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"atomic_bad",
+	 {{1024, 1, 1}, {256, 1, 1}},
+	 1 << 18,
+	 true,
+	 LANES_ATOMIC,
+	 1,
+	 1,
+	 "one lane, one address of all warps"},
+	{"atomic_good",
+	 {{1024, 1, 1}, {256, 1, 1}},
+	 1 << 18,
+	 true,
+	 LANES_ATOMIC,
+	 1,
+	 1,
+	 "one lane, one address of all warps"},
+	{"memory_stream_bad",
+	 {{1024, 1, 1}, {256, 1, 1}},
+	 1 << 24,
+	 true,
+	 LANES_LOAD,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"memory_stream_good",
+	 {{1024, 1, 1}, {256, 1, 1}},
+	 1 << 24,
+	 true,
+	 LANES_LOAD,
+	 16,
+	 16,
+	 "lane stride 16 B"},
+	{"spill_bad",
+	 {{4096, 1, 1}, {256, 1, 1}},
+	 1 << 20,
+	 false,
+	 LANES_LOAD,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+	{"spill_good",
+	 {{4096, 1, 1}, {256, 1, 1}},
+	 1 << 20,
+	 false,
+	 LANES_LOAD,
+	 4,
+	 4,
+	 "lane stride 4 B"},
+};
+
+static void check_site(const struct expected *x, const char *arch, const struct lanes_site *s)
+{
+	if (!s->is_known || s->value != x->value || s->ideal != x->ideal ||
+	    strcmp(s->pattern, x->pattern))
+		fail_msg("%s sm_%s: %s at 0x%x is %s %u of %u, \"%s\" (%x), not %u of %u, \"%s\"",
+			 x->stem, arch, kinds[s->kind], s->insn * 16,
+			 s->is_known ? "known" : "unknown", s->value, s->ideal, s->pattern,
+			 s->reasons, x->value, x->ideal, x->pattern);
+	assert_int_equal(s->low, s->value);
+	assert_int_equal(s->high, s->value);
+	if (s->is_assumed)
+		fail_msg("%s sm_%s: %s at 0x%x rests on what is assumed", x->stem, arch,
+			 kinds[s->kind], s->insn * 16);
+}
+
+static void the_samples_do_what_they_say(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
+		for (const char *const *arch = archs; *arch; arch++) {
+			const struct expected *x = &expected[i];
+			struct loaded l = load(x->stem, *arch);
+			const struct arguments a = arguments(OUT, IN, x->n);
+			const struct lanes_warp one = {.block = {3, 0, 0}, .warp = 2};
+			const struct lanes_result r =
+				run(&l, &x->at, &a, x->is_any ? &every : &one);
+			unsigned n = 0;
+
+			for (uint32_t k = 0; k < r.sites_n; k++) {
+				if (r.sites[k].kind != x->kind)
+					continue;
+				check_site(x, *arch, &r.sites[k]);
+				n++;
+			}
+			if (!n)
+				fail_msg("%s sm_%s: no %s", x->stem, *arch, kinds[x->kind]);
+			drop(&l);
+		}
+}
+
+/* The tile is written by rows and read by columns: all of them on one bank, unless it is padded. */
+static void columns_of_a_tile_meet_on_one_bank(void **state)
+{
+	static const struct geometry at = {{64, 64, 1}, {32, 8, 1}};
+
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++)
+		for (int padded = 0; padded < 2; padded++) {
+			struct loaded l =
+				load(padded ? "bank_conflict_good" : "bank_conflict_bad", *arch);
+			const struct lanes_result r = run(&l, &at, NULL, &every);
+			unsigned one = 0, all = 0;
+
+			for (uint32_t i = 0; i < r.sites_n; i++) {
+				const struct lanes_site *s = &r.sites[i];
+
+				if (s->kind != LANES_SHARED)
+					continue;
+				assert_true(s->is_known && !s->is_assumed && !s->absent);
+				assert_int_equal(s->ideal, 1);
+				one += s->value == 1;
+				all += s->value == 32 &&
+				       !strcmp(s->pattern, "32 words of one bank");
+			}
+			assert_int_equal(one, padded ? 8 : 4);
+			assert_int_equal(all, padded ? 0 : 4);
+			drop(&l);
+		}
+}
+
+static void odd_and_even_lanes_part(void **state)
+{
+	static const struct geometry at = {{4096, 1, 1}, {256, 1, 1}};
+
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++)
+		for (int good = 0; good < 2; good++) {
+			struct loaded l = load(good ? "divergent_good" : "divergent_bad", *arch);
+			const struct lanes_result r = run(&l, &at, NULL, &every);
+			unsigned n = 0;
+
+			for (uint32_t i = 0; i < r.sites_n; i++)
+				if (r.sites[i].kind == LANES_BRANCH && r.sites[i].is_known) {
+					assert_true(r.sites[i].lanes == 0x55555555 ||
+						    r.sites[i].lanes == 0xaaaaaaaa);
+					n++;
+				}
+			assert_int_equal(n, good ? 0 : 1);
+			drop(&l);
+		}
+}
+
+/* ------------------------------------------------------------------------------------- consistency */
+
+static const char *const stems[] = {"atomic_bad",         "atomic_good",       "bank_conflict_bad",
+				    "bank_conflict_good", "divergent_bad",     "divergent_good",
+				    "ffma_peak_bad",      "fp64_leak_bad",     "gemm_bad",
+				    "gemm_good",          "memory_stream_bad", "memory_stream_good",
+				    "pointer_chase_bad",  "smem_cliff_bad",    "spill_bad",
+				    "spill_good",         "tail_bad",          "tiny_grid_bad",
+				    "uncoalesced_bad",    "uncoalesced_good",  NULL};
+
+static const struct geometry shapes[] = {
+	{{1000, 1, 1}, {256, 1, 1}}, {{7, 5, 1}, {32, 8, 1}}, {{3, 3, 3}, {16, 16, 1}},
+	{{9, 1, 1}, {64, 2, 2}},     {{1, 1, 1}, {8, 8, 4}},
+};
+
+static const struct lanes_site *find(const struct lanes_result *r, const struct lanes_site *like)
+{
+	for (uint32_t i = 0; i < r->sites_n; i++)
+		if (r->sites[i].insn == like->insn && r->sites[i].is_second == like->is_second)
+			return &r->sites[i];
+	return NULL;
+}
+
+/* What is said of all warps holds for each. */
+static void check_one(const char *stem, const char *arch, const struct lanes_result *all,
+		      const struct lanes_result *one)
+{
+	for (uint32_t i = 0; i < one->sites_n; i++) {
+		const struct lanes_site *b = &one->sites[i], *a = find(all, b);
+
+		if (b->kind == LANES_BRANCH)
+			continue;
+		if (!a)
+			fail_msg("%s sm_%s: one warp comes to 0x%x, and none of all does", stem,
+				 arch, b->insn * 16);
+		if (b->lanes & ~a->lanes)
+			fail_msg("%s sm_%s 0x%x: lanes %x of one warp, %x of all", stem, arch,
+				 b->insn * 16, b->lanes, a->lanes);
+		if (!a->is_known || a->absent || !b->is_known)
+			continue;
+		if (b->low < a->low || b->high > a->high || a->ideal != b->ideal ||
+		    (!b->absent && a->lanes != b->lanes))
+			fail_msg("%s sm_%s 0x%x: %u to %u of one warp, %u to %u of all", stem, arch,
+				 b->insn * 16, b->low, b->high, a->low, a->high);
+	}
+}
+
+static void one_look_agrees_with_many(void **state)
+{
+	(void)state;
+	for (const char *const *stem = stems; *stem; stem++)
+		for (const char *const *arch = archs; *arch; arch++) {
+			struct loaded l = load(*stem, *arch);
+
+			for (size_t k = 0; k < sizeof(shapes) / sizeof(*shapes); k++) {
+				const struct arguments a =
+					arguments(OUT, IN, 1 << (k & 1 ? 20 : 11));
+				const struct geometry *at = &shapes[k];
+				struct lanes_result all[2];
+
+				all[0] = run(&l, at, &a, &every);
+				all[1] = run(&l, at, NULL, &every);
+				for (unsigned w = 0; w < 8; w++) {
+					const struct lanes_warp one = {
+						.block = {w * 3 % at->grid[0], w % at->grid[1],
+							  w % at->grid[2]},
+						.warp = w % (at->block[0] * at->block[1] *
+							     at->block[2] / 32)};
+					const struct lanes_result r = run(&l, at, &a, &one);
+
+					check_one(*stem, *arch, &all[0], &r);
+					check_one(*stem, *arch, &all[1], &r);
+				}
+			}
+			drop(&l);
+		}
+}
+
+/* Warps that are not full, and rows that are no part of a warp: one by one only. */
+static void odd_blocks_are_looked_at_one_by_one(void **state)
+{
+	static const struct geometry odd = {{10, 1, 1}, {48, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 480);
+	const struct lanes_warp last = {.block = {9, 0, 0}, .warp = 1};
+	struct loaded l = load("uncoalesced_good", "90");
+	const struct lanes_launch x = launch(&l, &odd, &a);
+	const struct lanes_result r = run(&l, &odd, &a, &last);
+
+	(void)state;
+	assert_false(lanes_can_be_any(&x));
+	assert_int_equal(lanes_warps(&x), 2);
+	assert_int_equal(r.warp, 0xffff);
+	assert_int_equal(r.sites_n, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(r.sites[i].lanes, 0xffff);
+		assert_int_equal(r.sites[i].value, 2);
+		assert_int_equal(r.sites[i].absent, 0);
+	}
+	drop(&l);
+}
+
+/* A bound within a warp: the lanes beyond it are not there. */
+static void a_bound_within_a_warp_takes_lanes_away(void **state)
+{
+	static const struct geometry at = {{2, 1, 1}, {64, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 100);
+	const struct lanes_warp warps[] = {{.block = {1, 0, 0}, .warp = 0},
+					   {.block = {1, 0, 0}, .warp = 1}};
+	struct loaded l = load("uncoalesced_good", "100");
+	struct lanes_result r = run(&l, &at, &a, &warps[0]);
+
+	(void)state;
+	assert_int_equal(r.sites[0].lanes, UINT32_MAX);
+	r = run(&l, &at, &a, &warps[1]);
+	for (uint32_t i = 0; i < r.sites_n; i++) /* 96 to 99 */
+		if (r.sites[i].kind != LANES_BRANCH) {
+			assert_int_equal(r.sites[i].lanes, 0xf);
+			assert_int_equal(r.sites[i].value, 1);
+		}
+	r = run(&l, &at, &a, &every);
+	for (uint32_t i = 0; i < r.sites_n; i++)
+		if (r.sites[i].kind != LANES_BRANCH)
+			assert_true(r.sites[i].absent & LANES_PLACE);
+	drop(&l);
+}
+
+/* Misaligned by a word: a fifth sector. Not known: four or five. */
+static void the_start_of_a_buffer_counts(void **state)
+{
+	static const struct geometry at = {{4, 1, 1}, {256, 1, 1}};
+	struct loaded l = load("uncoalesced_good", "90");
+	const struct arguments a = arguments(OUT, IN + 4, 1024);
+	struct lanes_result r = run(&l, &at, &a, &every);
+
+	(void)state;
+	assert_int_equal(r.sites[0].value, 5);
+	assert_false(r.sites[0].is_assumed);
+	assert_int_equal(r.sites[1].value, 4);
+	r = run(&l, &at, NULL, &every);
+	for (uint32_t i = 0; i < r.sites_n; i++) {
+		if (r.sites[i].kind == LANES_BRANCH)
+			continue;
+		assert_true(r.sites[i].is_known && r.sites[i].is_assumed);
+		assert_int_equal(r.sites[i].value, 4);
+		assert_int_equal(r.sites[i].low, 4);
+		assert_int_equal(r.sites[i].high, 5);
+		assert_true(r.sites[i].absent & LANES_ARGUMENT);
+	}
+	drop(&l);
+}
+
+/* ------------------------------------------------------------------------------------- the report's */
+
+static struct kernel_access_launch access_launch(const struct loaded *l, const struct geometry *at,
+						 const struct arguments *a)
+{
+	struct kernel_access_launch x = {
+		.cubin = &l->cubin, .function = l->function, .cluster = {1, 1, 1}};
+
+	memcpy(x.grid, at->grid, sizeof(x.grid));
+	memcpy(x.block, at->block, sizeof(x.block));
+	x.params = a->bytes;
+	x.known = a->known;
+	x.params_n = sizeof(a->bytes);
+	return x;
+}
+
+/* 2,097,152 words that lie side by side are 262,144 sectors. */
+static void words_side_by_side_are_sectors(void **state)
+{
+	static const struct geometry at = {{8192, 1, 1}, {256, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 2097152);
+
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct loaded l = load("uncoalesced_good", *arch);
+		const struct kernel_access_launch x = access_launch(&l, &at, &a);
+		struct err e = {0};
+		const struct metric_access *m = kernel_access_read(&x, l.arena, &e);
+
+		assert_non_null(m);
+		assert_int_equal(m->sites_n, 2);
+		for (size_t i = 0; i < 2; i++) {
+			const struct metric_site *s = &m->sites[i];
+
+			assert_int_equal(s->requests.label, QUANTITY_DERIVED);
+			assert_int_equal(s->sectors_per_request.label, QUANTITY_DERIVED);
+			assert_true(s->requests.value * s->sectors_per_request.value == 262144);
+			assert_true(s->excess.value == 0);
+		}
+		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_DERIVED);
+		assert_int_equal(m->excess_sectors.label, QUANTITY_DERIVED);
+		assert_true(m->excess_sectors.value == 0);
+		assert_int_equal(m->divergence_pct.label, QUANTITY_DERIVED);
+		assert_true(m->divergence_pct.value == 0);
+		drop(&l);
+	}
+}
+
+static void scattered_words_are_excess(void **state)
+{
+	static const struct geometry at = {{16384, 1, 1}, {256, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 1 << 22);
+
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct loaded l = load("uncoalesced_bad", *arch);
+		const struct kernel_access_launch x = access_launch(&l, &at, &a);
+		const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+
+		assert_non_null(m);
+		assert_string_equal(m->sites[0].kind, "load");
+		assert_true(m->sites[0].excess.value == 28);
+		assert_true(m->sectors_per_request_load.value == 32);
+		/* some warps were looked at, not all */
+		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_ESTIMATED);
+		assert_true(m->excess_sectors.value == 28.0 * (1 << 22) / 32);
+		assert_int_equal(m->sectors_per_request_store.label, QUANTITY_DERIVED);
+		drop(&l);
+	}
+}
+
+/* Two blocks of two warps are all looked at: then it is no estimate. */
+static void all_warps_of_a_small_grid_are_a_proof(void **state)
+{
+	static const struct geometry at = {{2, 1, 1}, {64, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 100);
+	struct loaded l = load("uncoalesced_good", "90");
+	const struct kernel_access_launch x = access_launch(&l, &at, &a);
+	const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+
+	(void)state;
+	assert_non_null(m);
+	for (size_t i = 0; i < m->sites_n; i++) {
+		if (strcmp(m->sites[i].kind, "load"))
+			continue;
+		assert_true(m->sites[i].requests.value == 4);
+		assert_int_equal(m->sites[i].requests.label, QUANTITY_DERIVED);
+		assert_true(m->sites[i].sectors_per_request.value == 3.25); /* 4, 4, 4, 1 */
+		assert_int_equal(m->sites[i].sectors_per_request.label, QUANTITY_DERIVED);
+	}
+	drop(&l);
+}
+
+/* ------------------------------------------------------------------------------------- values */
+
+static uint32_t symbol(struct lanes_values *v, unsigned key)
+{
+	const struct lanes_symbol s = {
+		.kind = LANES_CONSTANT, .owner = LANES_NONE, .parent = LANES_NONE, .key = key};
+
+	return lanes_term(v, lanes_symbol(v, &s), 1);
+}
+
+static void halves_belong_together(void **state)
+{
+	struct arena *arena = arena_new();
+	struct lanes_values v;
+	uint64_t lane[LANES];
+	uint32_t a, b, form, number;
+
+	(void)state;
+	assert_true(lanes_values_init(&v, arena));
+	for (unsigned i = 0; i < LANES; i++)
+		lane[i] = 4 * i;
+	a = symbol(&v, 1);
+	b = symbol(&v, 2);
+	form = lanes_add(&v, a, lanes_of_numbers(&v, lane));
+	assert_int_equal(lanes_pair(&v, lanes_low(&v, form), lanes_high(&v, form)), form);
+	assert_int_equal(lanes_pair(&v, lanes_low(&v, form), lanes_high(&v, b)), LANES_NONE);
+	assert_int_equal(lanes_add(&v, form, lanes_scale(&v, form, UINT64_MAX)), 0);
+	/* (a + b) - b is a again; 32 bits forget what is above them */
+	assert_int_equal(lanes_add(&v, lanes_add(&v, a, b), lanes_scale(&v, b, UINT64_MAX)), a);
+	assert_int_equal(lanes_low(&v, lanes_add(&v, a, lanes_scale(&v, b, UINT64_C(1) << 32))),
+			 lanes_low(&v, a));
+	assert_false(lanes_is_uniform(&v, lanes_low(&v, form)));
+	assert_true(lanes_is_uniform(&v, lanes_low(&v, a)));
+	assert_false(lanes_is_number(&v, lanes_low(&v, a), &number));
+	assert_true(lanes_is_number(&v, lanes_uniform(&v, 7), &number));
+	assert_int_equal(number, 7);
+	/* an extended value has the lower half of what was extended, and an upper half of its own */
+	form = lanes_extend(&v, lanes_low(&v, form), true);
+	assert_true(v.forms.at[form].is_assumed);
+	assert_int_equal(lanes_pair(&v, lanes_low(&v, form), lanes_high(&v, form)), form);
+	lanes_values_free(&v);
+	arena_free(arena);
+}
+
+static void alignment_follows_sums(void **state)
+{
+	struct arena *arena = arena_new();
+	struct lanes_values v;
+	struct lanes_symbol pointer = {.kind = LANES_CONSTANT,
+				       .owner = LANES_NONE,
+				       .parent = LANES_NONE,
+				       .key = 8,
+				       .is_pointer = true};
+	uint32_t p, form;
+	uint64_t residue;
+
+	(void)state;
+	assert_true(lanes_values_init(&v, arena));
+	p = lanes_term(&v, lanes_symbol(&v, &pointer), 1);
+	form = lanes_add(&v, lanes_scale(&v, symbol(&v, 1), 12), lanes_form(&v, 7, 0, 0, false));
+	assert_int_equal(lanes_alignment(&v, form, 32, false, &residue), 4);
+	assert_int_equal(residue, 3);
+	form = lanes_add(&v, p, lanes_form(&v, 40, 0, 0, false));
+	assert_int_equal(lanes_alignment(&v, form, 32, false, &residue), 1);
+	assert_int_equal(lanes_alignment(&v, form, 32, true, &residue), 32);
+	assert_int_equal(residue, 8);
+	/* three pointers are no pointer */
+	assert_int_equal(lanes_alignment(&v, lanes_scale(&v, p, 3), 32, true, &residue), 1);
+	lanes_values_free(&v);
+	arena_free(arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_samples_do_what_they_say),
+		cmocka_unit_test(columns_of_a_tile_meet_on_one_bank),
+		cmocka_unit_test(odd_and_even_lanes_part),
+		cmocka_unit_test(one_look_agrees_with_many),
+		cmocka_unit_test(odd_blocks_are_looked_at_one_by_one),
+		cmocka_unit_test(a_bound_within_a_warp_takes_lanes_away),
+		cmocka_unit_test(the_start_of_a_buffer_counts),
+		cmocka_unit_test(words_side_by_side_are_sectors),
+		cmocka_unit_test(scattered_words_are_excess),
+		cmocka_unit_test(all_warps_of_a_small_grid_are_a_proof),
+		cmocka_unit_test(halves_belong_together),
+		cmocka_unit_test(alignment_follows_sums),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
