@@ -344,20 +344,41 @@ static void read_args(struct lanes_insn *x, const struct sass_insn *insn)
 
 /* ------------------------------------------------------------------------------------- instructions */
 
-static void read_op(struct lanes_insn *x, const struct sass_insn *insn,
-		    const struct sass_modifiers *m)
+/* What the names of rows of the instruction tables mean, found before. */
+#define KNOWN 512u
+
+struct known_op {
+	const struct sass_row *row;
+	const struct op_row *op; /* NULL = none of them */
+	bool is_lanewise;
+};
+
+static struct known_op find_op(struct known_op *cache, const struct sass_insn *insn)
 {
+	struct known_op *k = &cache[(uintptr_t)insn->row / sizeof(void *) % KNOWN];
 	const char *name = sass_op(insn);
 
-	x->op = is_lanewise(name) ? LANES_OP_LANEWISE : LANES_OP_OTHER;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	if (k->row == insn->row && insn->row)
+		return *k;
+	*k = (struct known_op){.row = insn->row, .is_lanewise = is_lanewise(name)};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !k->op; i++) {
 		const size_t n = strlen(rows[i].name);
 
-		if (strncmp(name, rows[i].name, n) || (name[n] && name[n] != '.'))
-			continue;
-		x->op = rows[i].op;
-		read_words(x, &rows[i], m);
-		break;
+		if (!strncmp(name, rows[i].name, n) && (!name[n] || name[n] == '.'))
+			k->op = &rows[i];
+	}
+	return *k;
+}
+
+static void read_op(struct lanes_insn *x, const struct sass_insn *insn,
+		    const struct sass_modifiers *m, struct known_op *cache)
+{
+	const struct known_op known = find_op(cache, insn);
+
+	x->op = known.is_lanewise ? LANES_OP_LANEWISE : LANES_OP_OTHER;
+	if (known.op) {
+		x->op = known.op->op;
+		read_words(x, known.op, m);
 	}
 	check_operands(x, m);
 	if (cfg_flow(insn) == CFG_BRANCH)
@@ -421,6 +442,8 @@ static void note_writes(struct lanes_code *c, uint32_t i)
 
 bool lanes_code_read(struct lanes_code *c, const struct cfg *g, struct arena *arena)
 {
+	struct known_op cache[KNOWN] = {{NULL, NULL, false}};
+
 	memset(c, 0, sizeof(*c));
 	c->g = g;
 	c->insns = arena_array(arena, g->insns_n, sizeof(*c->insns));
@@ -439,7 +462,7 @@ bool lanes_code_read(struct lanes_code *c, const struct cfg *g, struct arena *ar
 			continue;
 		sass_modifiers(g->sm, insn, &m);
 		read_args(x, insn);
-		read_op(x, insn, &m);
+		read_op(x, insn, &m, cache);
 		if (c->accesses_n < ACCESSES_MOST && sass_access(insn, &m, &a->access)) {
 			read_access(a, insn, &m, i);
 			x->access = (uint16_t)++c->accesses_n;

@@ -70,27 +70,23 @@ static unsigned addresses(const struct request *r)
 }
 
 /* The most different words that one bank has to give to some lanes. */
-static unsigned worst_bank(const struct request *r, uint32_t lanes, unsigned *bank)
+static unsigned worst_bank(const struct request *r, uint32_t lanes)
 {
-	unsigned worst = 0;
+	int64_t words[LANES * (BYTES_MOST / 4 + 1)];
+	unsigned of_bank[LANES_BANKS] = {0}, n = 0, worst = 0;
 
-	for (unsigned b = 0; b < LANES_BANKS; b++) {
-		int64_t words[LANES * BYTES_MOST / 4];
-		unsigned n = 0, found;
+	for (unsigned i = 0; i < LANES; i++)
+		for (int64_t w = r->at[i] >> 2;
+		     lanes >> i & 1 && w <= (r->at[i] + r->bytes - 1) >> 2; w++)
+			words[n++] = w;
+	different(words, n);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned *count_of = &of_bank[(uint64_t)words[i] & (LANES_BANKS - 1)];
 
-		for (unsigned i = 0; i < LANES; i++) {
-			if (!(lanes >> i & 1))
-				continue;
-			for (int64_t w = r->at[i] >> 2; w <= (r->at[i] + r->bytes - 1) >> 2; w++)
-				if (((uint64_t)w & (LANES_BANKS - 1)) == b &&
-				    n < sizeof(words) / sizeof(*words))
-					words[n++] = w;
-		}
-		found = different(words, n);
-		if (found > worst) {
-			worst = found;
-			*bank = b;
-		}
+		if (i && words[i] == words[i - 1])
+			continue;
+		if (++*count_of > worst)
+			worst = *count_of;
 	}
 	return worst;
 }
@@ -111,15 +107,15 @@ static unsigned wavefronts(const struct request *r, unsigned matrices, unsigned 
 {
 	const unsigned parts = matrices ? matrices : r->bytes <= 4 ? 1 : r->bytes / 4;
 	const unsigned size = matrices ? 8 : LANES / parts;
-	unsigned sum = 0, bank;
+	unsigned sum = 0;
 
 	for (unsigned k = 0; k < parts && k * size < LANES; k++) {
 		const uint32_t some = (size < 32 ? (1u << size) - 1 : LANES_ALL) << (k * size);
 
 		if (r->lanes & some)
-			sum += worst_bank(r, r->lanes & some, &bank);
+			sum += worst_bank(r, r->lanes & some);
 	}
-	*least = matrices ? sum : worst_bank(r, r->lanes, &bank);
+	*least = matrices ? sum : worst_bank(r, r->lanes);
 	if (!matrices && parts > 1 && are_paired(r, 1) && are_paired(r, 2))
 		return *least; /* everything is asked for at least twice: the parts go together */
 	return sum;
@@ -152,7 +148,6 @@ static bool stride_of(const struct request *r, int64_t *stride)
 static void describe(const struct request *r, unsigned worst, struct lanes_site *out)
 {
 	int64_t stride;
-	unsigned bank = 0;
 
 	if (count(r->lanes) == 1)
 		snprintf(out->pattern, sizeof(out->pattern), "one lane%s",
@@ -160,7 +155,7 @@ static void describe(const struct request *r, unsigned worst, struct lanes_site 
 	else if (out->addresses == 1)
 		snprintf(out->pattern, sizeof(out->pattern), "all lanes one address%s",
 			 out->is_everywhere ? ", that of all warps" : "");
-	else if (worst > 1 && r->bytes <= 4 && worst == worst_bank(r, r->lanes, &bank))
+	else if (worst > 1 && r->bytes <= 4 && worst == worst_bank(r, r->lanes))
 		snprintf(out->pattern, sizeof(out->pattern), "%u words of one bank", worst);
 	else if (stride_of(r, &stride))
 		snprintf(out->pattern, sizeof(out->pattern), "lane stride %lld B",
