@@ -49,14 +49,41 @@ static const struct pipe latencies[] = {
 };
 #define LATENCIES (sizeof(latencies) / sizeof(*latencies))
 
+/*
+ * A register has two places among the paths: that of its number, for its value, and SHADOW more, for the value that
+ * it has where the guard holds under which it was last written. @P0 MOV R1, a and @P0 LDG R2, [R1] leave nothing of
+ * the R1 before to the load, and @!P0 MOV R1, b behind them nothing to anybody.
+ */
+#define SHADOW REGSET_NUMBERS
+#define PLACES (2 * REGSET_NUMBERS)
+
+struct write {
+	uint16_t place;
+	bool keeps;   /* the value before may stay, */
+	bool shadows; /* and then it is that of the shadow */
+};
+
 struct step {
-	uint16_t *reads, *writes; /* numbers of registers */
+	uint16_t *reads; /* places */
+	struct write *writes;
 	uint16_t reads_n, writes_n;
 	int32_t cycles;
-	bool is_load, is_guarded;
+	bool is_load;
+};
+
+/* Under which guard registers were last written, and whether it is still the same. */
+#define GUARDS 16u /* P, then UP */
+
+struct guards {
+	uint32_t version[GUARDS]; /* of the predicates: grows with every write */
+	struct {
+		uint8_t guard; /* 0 = none; else 1 + 2 x predicate + not */
+		uint32_t version;
+	} last[REGSET_NUMBERS];
 };
 
 struct region {
+	struct guards *guards;
 	struct step *steps;
 	uint32_t n;
 	bool is_known;
@@ -118,13 +145,56 @@ static bool is_load(const struct sass_insn *insn, const struct sass_modifiers *m
 		x.from == SASS_SURFACE);
 }
 
-static uint16_t *keep(struct reader *r, const uint16_t *from, uint16_t n)
+static uint8_t guard_of(const struct sass_insn *insn)
 {
-	uint16_t *to = arena_array(r->scratch, n ? n : 1, sizeof(*to));
+	return insn->guard == SASS_PT
+		       ? 0
+		       : (uint8_t)(1 + 2 * (insn->guard + (insn->guard_uniform ? 8 : 0)) +
+				   insn->guard_not);
+}
 
-	if (to)
-		memcpy(to, from, n * sizeof(*to));
-	return to;
+/* Whether the last write of a register was under that guard, which has not changed since. */
+static bool is_last(const struct guards *g, uint16_t number, uint8_t guard)
+{
+	return guard && g->last[number].guard == guard &&
+	       g->last[number].version == g->version[(guard - 1) / 2];
+}
+
+static bool add_reads(struct reader *r, struct step *s, const struct guards *g,
+		      const struct regset *what, uint8_t guard)
+{
+	uint16_t numbers[REGSET_NUMBERS];
+
+	s->reads_n = (uint16_t)regset_list(what, numbers);
+	s->reads = arena_array(r->scratch, s->reads_n + 1u, sizeof(*s->reads));
+	for (uint16_t i = 0; s->reads && i < s->reads_n; i++)
+		s->reads[i] = (uint16_t)(numbers[i] + (is_last(g, numbers[i], guard) ? SHADOW : 0));
+	return s->reads != NULL;
+}
+
+static bool add_writes(struct reader *r, struct step *s, struct guards *g,
+		       const struct regset *what, uint8_t guard)
+{
+	const uint8_t opposite = guard ? (uint8_t)(((guard - 1) ^ 1) + 1) : 0;
+	uint16_t numbers[REGSET_NUMBERS];
+	const unsigned n = regset_list(what, numbers);
+
+	s->writes = arena_array(r->scratch, 2 * n + 1u, sizeof(*s->writes));
+	for (unsigned i = 0; s->writes && i < n; i++) {
+		const uint16_t number = numbers[i];
+		const bool completes = is_last(g, number, opposite);
+
+		s->writes[s->writes_n++] = (struct write){number, guard != 0, completes};
+		if (guard && !completes)
+			s->writes[s->writes_n++] =
+				(struct write){(uint16_t)(number + SHADOW), false, false};
+		g->last[number].guard = completes ? 0 : guard;
+		g->last[number].version = guard ? g->version[(guard - 1) / 2] : 0;
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (numbers[i] >= REGSET_P)
+			g->version[numbers[i] - REGSET_P]++;
+	return s->writes != NULL;
 }
 
 /* false: memory has run out */
@@ -132,23 +202,21 @@ static bool add_step(struct reader *r, struct region *region, const struct sass_
 		     double pipe_cycles[PIPES + 1])
 {
 	struct step *s = &region->steps[region->n];
-	uint16_t numbers[REGSET_NUMBERS];
+	const uint8_t guard = guard_of(insn);
 	struct sass_modifiers m;
 	struct sass_mma mma;
 	struct effects x;
 
+	if (insn->is_decoded && insn->guard == SASS_PT && insn->guard_not)
+		return true; /* never */
 	dataflow_effects(insn, &x);
 	region->is_known &= x.is_certain;
-	s->reads_n = (uint16_t)regset_list(&x.reads, numbers);
-	s->reads = keep(r, numbers, s->reads_n);
-	s->writes_n = (uint16_t)regset_list(&x.writes, numbers);
-	s->writes = keep(r, numbers, s->writes_n);
-	if (!s->reads || !s->writes)
+	if (!add_reads(r, s, region->guards, &x.reads, guard) ||
+	    !add_writes(r, s, region->guards, &x.writes, guard))
 		return false;
 	sass_modifiers(r->g->sm, insn, &m);
 	s->cycles = result_cycles(r, insn);
 	s->is_load = is_load(insn, &m);
-	s->is_guarded = insn->guard != SASS_PT;
 	region->loads += s->is_load;
 	region->n++;
 	for (size_t i = 0; i < PIPES; i++)
@@ -179,6 +247,9 @@ static struct region read_region(struct reader *r, const struct cfg_block **bloc
 	for (uint32_t i = 0; i < n; i++)
 		insns += blocks[i]->end - blocks[i]->first;
 	region.steps = arena_array(r->scratch, insns ? insns : 1, sizeof(*region.steps));
+	region.guards = arena_alloc(r->scratch, sizeof(*region.guards));
+	if (!region.guards)
+		region.steps = NULL;
 	for (uint32_t i = 0; region.steps && i < n; i++)
 		for (uint32_t k = blocks[i]->first; region.steps && k < blocks[i]->end; k++)
 			if (!add_step(r, &region, &r->g->insns[k], pipe_cycles))
@@ -195,11 +266,11 @@ static bool paths_init(struct paths *p, struct arena *scratch, uint32_t width, i
 {
 	p->width = width;
 	p->origin = origin;
-	p->cycles = arena_array(scratch, (size_t)REGSET_NUMBERS * width, sizeof(*p->cycles));
-	p->loads = arena_array(scratch, (size_t)REGSET_NUMBERS * width, sizeof(*p->loads));
+	p->cycles = arena_array(scratch, (size_t)PLACES * width, sizeof(*p->cycles));
+	p->loads = arena_array(scratch, (size_t)PLACES * width, sizeof(*p->loads));
 	if (!p->cycles || !p->loads)
 		return false;
-	for (size_t i = 0; i < (size_t)REGSET_NUMBERS * width; i++)
+	for (size_t i = 0; i < (size_t)PLACES * width; i++)
 		p->cycles[i] = p->loads[i] = origin;
 	return true;
 }
@@ -225,14 +296,16 @@ static void take_step(struct paths *p, const struct step *s, uint32_t from)
 	}
 	loads = plus(loads, s->is_load);
 	for (uint16_t i = 0; i < s->writes_n; i++) {
-		const size_t at = s->writes[i] * p->width + from;
-		const int32_t there =
-			plus(cycles, s->writes[i] >= REGSET_P && s->cycles < PREDICATE_CYCLES
-					     ? PREDICATE_CYCLES
-					     : s->cycles);
+		const struct write *w = &s->writes[i];
+		const size_t at = (size_t)w->place * p->width + from;
+		const size_t before = at + (w->shadows ? (size_t)SHADOW * p->width : 0);
+		const bool is_predicate = w->place % SHADOW >= REGSET_P;
+		const int32_t there = plus(cycles, is_predicate && s->cycles < PREDICATE_CYCLES
+							   ? PREDICATE_CYCLES
+							   : s->cycles);
 
-		p->cycles[at] = s->is_guarded ? larger(p->cycles[at], there) : there;
-		p->loads[at] = s->is_guarded ? larger(p->loads[at], loads) : loads;
+		p->cycles[at] = w->keeps ? larger(p->cycles[before], there) : there;
+		p->loads[at] = w->keeps ? larger(p->loads[before], loads) : loads;
 	}
 }
 
@@ -254,10 +327,15 @@ static uint32_t find_carried(const struct region *region, uint16_t out[REGSET_NU
 		const struct step *s = &region->steps[i];
 
 		for (uint16_t k = 0; k < s->reads_n; k++)
-			is_read[s->reads[k]] |= !is_new[s->reads[k]];
+			if (s->reads[k] < SHADOW)
+				is_read[s->reads[k]] |= !is_new[s->reads[k]];
 		for (uint16_t k = 0; k < s->writes_n; k++) {
-			is_written[s->writes[k]] = true;
-			is_new[s->writes[k]] |= !s->is_guarded;
+			const struct write *w = &s->writes[k];
+
+			if (w->place >= SHADOW)
+				continue;
+			is_written[w->place] = true;
+			is_new[w->place] |= !w->keeps || w->shadows;
 		}
 	}
 	for (unsigned i = 0; i < REGSET_NUMBERS; i++)
@@ -421,8 +499,8 @@ static bool through(struct reader *r, const struct region *region, struct chain 
 
 		take_step(&p, s, 0);
 		for (uint16_t k = 0; k < s->writes_n; k++) {
-			out->cycles = fmax(out->cycles, p.cycles[s->writes[k]]);
-			out->loads = fmax(out->loads, p.loads[s->writes[k]]);
+			out->cycles = fmax(out->cycles, p.cycles[s->writes[k].place]);
+			out->loads = fmax(out->loads, p.loads[s->writes[k].place]);
 		}
 	}
 	return true;

@@ -13,35 +13,42 @@
 #include "tile.h"
 #include "tile_trips.h"
 
-#define WALKS        2
-#define LOAD_REGS    8u  /* registers that one load may fill */
-#define TILE_SUMS    4u  /* of a tile in registers at least: two by two, */
-#define TILE_USES    2.0 /* where each value is used twice */
-#define COORDINATES  32u
-#define DOUBLES_EACH 4u /* FP64 operations between two narrowings at most: longer ones are meant */
+#define WALKS         2
+#define LOAD_REGS     8u /* registers that one load may fill */
+/* A tile in registers: so many values at least, four by four, each used so often. Complex numbers use each twice. */
+#define TILE_OPERANDS 8u
+#define TILE_USES     4.0
+#define SR_TID_X      33u /* tables/sass_special.def */
+#define SR_CTAID_X    37u
+#define COORDINATES   32u
+#define DOUBLES_EACH  4u /* FP64 operations between two narrowings at most: longer ones are meant */
 
 /* What is known of a value. */
 struct value {
 	uint32_t load;        /* 1 + instruction x LOAD_REGS + register; 0 = not just loaded */
 	uint32_t coordinates; /* that it depends on, a bit for each special register met */
 	uint32_t sum;         /* 1 + instruction that began the sum it is; 0 = none */
+	bool is_shared; /* of a load: from shared memory, where its block is no part of the address */
 };
 
 /* Of one loop, in the last walk. */
 struct product {
 	uint32_t multiplies, apart; /* apart: operands of different coordinates */
 	uint32_t operands, sums;
+	uint32_t by_a, by_b; /* coordinates of the operands that are apart */
 };
 
 struct walk {
 	const struct cfg *g;
 	struct value at[REGSET_NUMBERS];
-	uint64_t specials[COORDINATES];
+	uint64_t specials[COORDINATES]; /* those beside the six of thread and block */
 	uint32_t specials_n;
 	struct value *loaded; /* of each instruction: what its address depends on, in `coordinates` */
 	uint32_t *used_in; /* loop in which a loaded register was last an operand, by value.load */
 	uint32_t *sum_in;  /* loop in which a sum last grew, by value.sum */
 	struct product *products; /* by loop */
+	uint32_t *stored;         /* what the addresses of results depend on, a set for each */
+	uint32_t stored_n;
 };
 
 static bool is_one_of(const char *const *ops, const struct sass_insn *insn)
@@ -141,23 +148,50 @@ static uint32_t coordinate(struct walk *w, const struct sass_insn *insn)
 
 		if (insn->operands[i].kind != SASS_SPECIAL)
 			continue;
+		if (special >= SR_TID_X && special < SR_TID_X + 3)
+			return 1u << (special - SR_TID_X);
+		if (special >= SR_CTAID_X && special < SR_CTAID_X + 3)
+			return 8u << (special - SR_CTAID_X);
 		while (k < w->specials_n && w->specials[k] != special)
 			k++;
-		if (k == COORDINATES)
+		if (k == COORDINATES - IDIOM_COORDINATES)
 			return 0;
 		w->specials[k] = special;
 		w->specials_n += k == w->specials_n;
-		return 1u << k;
+		return 1u << (IDIOM_COORDINATES + k);
 	}
 	return 0;
 }
 
-static bool is_load(const struct sass_insn *insn, const struct sass_modifiers *m)
+static bool is_load(const struct sass_insn *insn, const struct sass_modifiers *m, bool *is_shared)
 {
 	struct sass_access x;
+	const bool loads = sass_access(insn, m, &x) && x.act == SASS_LOAD;
 
-	return sass_access(insn, m, &x) && x.act == SASS_LOAD &&
-	       (x.from == SASS_GLOBAL || x.from == SASS_SHARED || x.from == SASS_GENERIC);
+	*is_shared = loads && x.from == SASS_SHARED;
+	return loads && (x.from == SASS_GLOBAL || x.from == SASS_SHARED || x.from == SASS_GENERIC);
+}
+
+/* Of a store or an atomic into global memory: the coordinates in its address; else 0. */
+static uint32_t stored_by(const struct walk *w, const struct sass_insn *insn,
+			  const struct sass_modifiers *m)
+{
+	struct sass_access x;
+	uint32_t coordinates = 0;
+
+	if (!sass_access(insn, m, &x) || (x.to != SASS_GLOBAL && x.to != SASS_GENERIC) ||
+	    (x.act != SASS_STORE && x.act != SASS_ATOMIC && x.act != SASS_REDUCTION))
+		return 0;
+	for (unsigned i = 0; i < insn->operands_n; i++) {
+		const struct sass_operand *o = &insn->operands[i];
+
+		for (unsigned k = 0; o->flags & SASS_IN_ADDRESS && k < o->regs; k++)
+			if (o->kind == SASS_REG && o->reg + k < SASS_RZ)
+				coordinates |= w->at[o->reg + k].coordinates;
+			else if (o->kind == SASS_UREG && o->reg + k < SASS_RZ)
+				coordinates |= w->at[REGSET_UR + o->reg + k].coordinates;
+	}
+	return coordinates;
 }
 
 static const struct value *value_of(const struct walk *w, const struct sass_operand *o)
@@ -183,6 +217,8 @@ static uint32_t count_multiply(struct walk *w, uint32_t i, uint32_t l)
 			   *c = value_of(w, operand(insn, 3));
 	const uint32_t by_a = w->loaded[a->load / LOAD_REGS].coordinates,
 		       by_b = w->loaded[b->load / LOAD_REGS].coordinates;
+	const bool is_one_space = w->loaded[a->load / LOAD_REGS].is_shared ==
+				  w->loaded[b->load / LOAD_REGS].is_shared;
 	const uint32_t sum = c->sum ? c->sum : i + 1;
 
 	if (!a->load || !b->load || a->load == b->load || c->load)
@@ -190,7 +226,11 @@ static uint32_t count_multiply(struct walk *w, uint32_t i, uint32_t l)
 	if (l == CFG_NONE || !w->g->loops[l].is_innermost)
 		return sum;
 	w->products[l].multiplies++;
-	w->products[l].apart += by_a && by_b && !(by_a & by_b);
+	if (is_one_space && by_a && by_b && !(by_a & by_b)) {
+		w->products[l].apart++;
+		w->products[l].by_a |= by_a;
+		w->products[l].by_b |= by_b;
+	}
 	w->products[l].sums += w->sum_in[sum] != l + 1;
 	w->sum_in[sum] = l + 1;
 	use(w, l, a);
@@ -203,7 +243,7 @@ static void step(struct walk *w, uint32_t i)
 	const struct sass_insn *insn = &w->g->insns[i];
 	const uint32_t l = w->g->blocks[w->g->block_of[i]].loop;
 	uint16_t read[REGSET_NUMBERS], written[REGSET_NUMBERS];
-	struct value next = {0, coordinate(w, insn), 0};
+	struct value next = {.coordinates = coordinate(w, insn)};
 	struct sass_modifiers m;
 	struct effects x;
 	unsigned reads_n, writes_n;
@@ -215,7 +255,9 @@ static void step(struct walk *w, uint32_t i)
 		next.sum = count_multiply(w, i, l);
 	dataflow_effects(insn, &x);
 	sass_modifiers(w->g->sm, insn, &m);
-	loads = is_load(insn, &m);
+	loads = is_load(insn, &m, &w->loaded[i + 1].is_shared);
+	w->stored[w->stored_n] = stored_by(w, insn, &m);
+	w->stored_n += w->stored[w->stored_n] != 0;
 	reads_n = regset_list(&x.reads, read);
 	writes_n = regset_list(&x.writes, written);
 	for (unsigned k = 0; k < reads_n && read[k] < REGSET_P; k++) {
@@ -239,7 +281,17 @@ static void step(struct walk *w, uint32_t i)
 
 static bool is_tile(const struct product *p)
 {
-	return p->sums >= TILE_SUMS && 2.0 * p->multiplies / p->operands >= TILE_USES;
+	return p->operands >= TILE_OPERANDS && 2.0 * p->multiplies / p->operands >= TILE_USES;
+}
+
+/* Rows times columns, and results by row and column: of a vector the results depend on one of the two. */
+static bool is_apart(const struct walk *w, const struct product *p)
+{
+	bool is_table = false;
+
+	for (uint32_t i = 0; i < w->stored_n; i++)
+		is_table |= (w->stored[i] & p->by_a) && (w->stored[i] & p->by_b);
+	return p->apart == p->multiplies && is_table;
 }
 
 static void choose_product(const struct walk *w, struct idioms *out)
@@ -247,11 +299,14 @@ static void choose_product(const struct walk *w, struct idioms *out)
 	for (uint32_t l = 0; l < w->g->loops_n; l++) {
 		const struct product *p = &w->products[l];
 
-		if (p->multiplies <= out->multiplies || (!is_tile(p) && p->apart < p->multiplies))
+		if (p->multiplies <= out->multiplies || (!is_tile(p) && !is_apart(w, p)))
 			continue;
 		out->sums = p->sums;
 		out->multiplies = p->multiplies;
 		out->uses = 2.0 * p->multiplies / p->operands;
+		out->rows = (uint8_t)(is_tile(p) ? 0 : p->by_a & ((1u << IDIOM_COORDINATES) - 1));
+		out->columns =
+			(uint8_t)(is_tile(p) ? 0 : p->by_b & ((1u << IDIOM_COORDINATES) - 1));
 		out->product_at = w->g->loops[l].first;
 	}
 }
@@ -268,9 +323,11 @@ static int read_products(const struct cfg *g, struct arena *scratch, struct idio
 		arena_array(scratch, ((size_t)g->insns_n + 1) * LOAD_REGS, sizeof(*w->used_in));
 	w->sum_in = arena_array(scratch, (size_t)g->insns_n + 1, sizeof(*w->sum_in));
 	w->products = arena_array(scratch, g->loops_n ? g->loops_n : 1, sizeof(*w->products));
-	if (!w->loaded || !w->used_in || !w->sum_in || !w->products)
+	w->stored = arena_array(scratch, (size_t)g->insns_n + 1, sizeof(*w->stored));
+	if (!w->stored || !w->loaded || !w->used_in || !w->sum_in || !w->products)
 		return -1;
 	for (int walk = 0; walk < WALKS; walk++) {
+		w->stored_n = 0;
 		memset(w->products, 0, g->loops_n * sizeof(*w->products));
 		memset(w->used_in, 0, ((size_t)g->insns_n + 1) * LOAD_REGS * sizeof(*w->used_in));
 		memset(w->sum_in, 0, ((size_t)g->insns_n + 1) * sizeof(*w->sum_in));

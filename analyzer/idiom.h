@@ -12,6 +12,9 @@
 
 struct arena;
 
+/* Bits of the coordinates of a thread: tid.x, y, z, ctaid.x, y, z. */
+#define IDIOM_COORDINATES 6u
+
 struct idioms {
 	/*
 	 * FP64 operations in code of one loop, or outside of all, which also widens floats to doubles and either
@@ -24,11 +27,13 @@ struct idioms {
 	/*
 	 * A loop of multiply-adds, of two loaded values each, that makes a matrix product: either the values are
 	 * used in several of them on both sides (a tile in registers), or the addresses of the two depend on
-	 * different coordinates of the thread (rows and columns). 0 sums = none.
+	 * different coordinates of the thread (rows and columns) and those of the results on both. 0 sums = none.
 	 */
 	uint32_t sums;       /* a thread has so many results under way */
 	uint32_t multiplies; /* in one turn */
 	double uses;         /* of a loaded value, mean */
+	/* Coordinates that the one and the other operand depend on; both 0 of a tile in registers. */
+	uint8_t rows, columns;
 	uint32_t product_at; /* first instruction of the loop; CFG_NONE */
 };
 

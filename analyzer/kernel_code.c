@@ -195,6 +195,8 @@ static bool read_idioms(struct metric_sass *s, const struct cfg *g, struct arena
 		.sums = x.sums,
 		.multiplies = x.multiplies,
 		.uses = x.uses,
+		.rows = x.rows,
+		.columns = x.columns,
 		.product_at = offset_of(x.product_at),
 	};
 	return true;

@@ -79,6 +79,8 @@ struct metric_idioms {
 	uint64_t doubles_at;
 	uint32_t sums, multiplies; /* of a matrix product without matrix instructions */
 	double uses;
+	uint8_t rows,
+		columns; /* coordinates of its operands, 0 where they do not tell: see idiom.h */
 	uint64_t product_at;
 };
 

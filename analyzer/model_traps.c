@@ -20,6 +20,7 @@
 #define CHAIN_LOADS      4.0     /* outside of loops: two or three are an index of an index */
 #define CHAINS_ENOUGH    4.0     /* so many at once are no longer one behind the other */
 #define PRODUCT_LEAST    16384.0 /* results: 128 x 128. Smaller ones do not pay for a library */
+#define PRODUCT_SIDE     32      /* rows, columns, where coordinates tell */
 #define PRODUCT_DEPTH    16u     /* multiply-adds of a sum */
 #define PRODUCT_MULTIPLE 8       /* that the sides of tiles of tensor cores divide by */
 #define APART_FACTOR     2.0     /* time per byte of two geometries */
@@ -237,6 +238,25 @@ static const struct metric_loop *loop_at(const struct metric_sass *s, uint64_t s
 	return found;
 }
 
+/* So many values a set of coordinates has in this launch. */
+static double extent(const struct session_shape *s, unsigned coordinates)
+{
+	double n = 1;
+
+	for (unsigned i = 0; i < 3; i++) {
+		n *= coordinates >> i & 1 ? s->block[i] : 1;
+		n *= coordinates >> (3 + i) & 1 ? s->grid[i] : 1;
+	}
+	return n;
+}
+
+/* Of rows times columns: a row or a column alone makes a vector, whatever the code could do. */
+static bool is_narrow(const struct session_shape *s, const struct metric_idioms *x)
+{
+	return (x->rows || x->columns) &&
+	       (extent(s, x->rows) < PRODUCT_SIDE || extent(s, x->columns) < PRODUCT_SIDE);
+}
+
 static double threads_of(const struct session_shape *s)
 {
 	return (double)count_volume(s->grid) * (double)count_volume(s->block);
@@ -265,7 +285,8 @@ static const char *no_tensor_cores(const struct trap_case *c)
 	char sums[TEXT_NUMBER];
 
 	if (!s || s->has_products || !s->idioms.multiplies || c->k->shape->overflow ||
-	    threads_of(c->k->shape) * s->idioms.sums < PRODUCT_LEAST || is_irregular(c->k))
+	    threads_of(c->k->shape) * s->idioms.sums < PRODUCT_LEAST || is_irregular(c->k) ||
+	    is_narrow(c->k->shape, &s->idioms))
 		return NULL;
 	loop = loop_at(s, s->idioms.product_at);
 	if (!loop || !has_tensor_units(&c->hw->arch, loop->compute_op) ||

@@ -139,6 +139,56 @@ static void overwritten(void **state)
 	}
 }
 
+static const struct {
+	unsigned guards[3];
+	double cycles;
+} guarded[] = {
+	/* what was written under the guard is all that is read under it */
+	{{GUARDED, GUARDED, ALWAYS}, 0},
+	/* but not under the opposite one, nor without any */
+	{{GUARDED, 8 + GUARDED, ALWAYS}, 8},
+	{{GUARDED, ALWAYS, ALWAYS}, 8},
+	{{ALWAYS, GUARDED, ALWAYS}, 0},
+};
+
+/* R1 = constants, R2 = R1, R1 = R2 under these guards: does a turn find the R1 of the turn before? */
+static void same_guard(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(guarded) / sizeof(*guarded); i++) {
+		struct program p = {.n = 0};
+
+		fma_of(&p, guarded[i].guards[0], 1, 20, 20, 21);
+		fma_of(&p, guarded[i].guards[1], 2, 1, 20, 21);
+		fma_of(&p, guarded[i].guards[1], 1, 2, 20, 21);
+		branch(&p, 0);
+		leave(&p);
+		assert_near(measure(&p).cycles, guarded[i].cycles);
+	}
+}
+
+/* One or the other side writes it: nothing stays of what was before. */
+static void both_sides(void **state)
+{
+	struct program p = {.n = 0};
+
+	(void)state;
+	fma_of(&p, ALWAYS, 2, 1, 20, 21);
+	fma_of(&p, GUARDED, 1, 20, 20, 21);
+	fma_of(&p, 8 + GUARDED, 1, 21, 20, 21);
+	fma_of(&p, ALWAYS, 1, 1, 2, 21);
+	branch(&p, 0);
+	leave(&p);
+	assert_near(measure(&p).cycles, 8); /* R1 to R2 to R1 */
+	p.n = 0;
+	fma_of(&p, GUARDED, 1, 20, 20, 21);
+	fma_of(&p, 8 + GUARDED, 1, 21, 20, 21);
+	fma_of(&p, ALWAYS, 1, 1, 20, 21);
+	branch(&p, 0);
+	leave(&p);
+	assert_near(measure(&p).cycles, 0);
+}
+
 /* The next address is what was loaded; and not so where only the sum of loads goes around. */
 static void loads(void **state)
 {
@@ -273,7 +323,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums),        cmocka_unit_test(rotation),
-		cmocka_unit_test(overwritten), cmocka_unit_test(loads),
+		cmocka_unit_test(overwritten), cmocka_unit_test(same_guard),
+		cmocka_unit_test(both_sides),  cmocka_unit_test(loads),
 		cmocka_unit_test(skipped),     cmocka_unit_test(not_decoded),
 		cmocka_unit_test(straight),    cmocka_unit_test(samples),
 	};

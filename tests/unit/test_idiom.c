@@ -49,6 +49,10 @@ static void check(const char *path, const struct row *rows, size_t n)
 						 x.sums);
 				assert_int_equal(x.doubles_at != CFG_NONE, rows[i].doubles);
 				assert_int_equal(x.product_at != CFG_NONE, rows[i].product);
+				/* rows by y, columns by x, where a thread has one result */
+				assert_int_equal(x.rows | x.columns,
+						 rows[i].sums == 1 ? 1 | 2 | 8 | 16 : 0);
+				assert_int_equal(x.rows & x.columns, 0);
 			}
 			arena_free(arena);
 		}
