@@ -17,13 +17,15 @@
 #define BARRIER_CYCLES      30.0 /* assumed of one barrier: tables/latency.def */
 #define BARRIERS_LEAST \
 	3u /* a tile in shared memory needs two a turn: one before it is read, one behind */
-#define CHAIN_LOADS      4.0     /* outside of loops: two or three are an index of an index */
-#define CHAINS_ENOUGH    4.0     /* so many at once are no longer one behind the other */
-#define PRODUCT_LEAST    16384.0 /* results: 128 x 128. Smaller ones do not pay for a library */
-#define PRODUCT_SIDE     32      /* rows, columns, where coordinates tell */
-#define PRODUCT_DEPTH    16u     /* multiply-adds of a sum */
-#define PRODUCT_MULTIPLE 8       /* that the sides of tiles of tensor cores divide by */
-#define APART_FACTOR     2.0     /* time per byte of two geometries */
+#define DIVERGENCE_LEAST_PCT 20.0
+#define CONTENDED_FACTOR     2.0     /* requests of a block */
+#define CHAIN_LOADS          4.0     /* outside of loops: two or three are an index of an index */
+#define CHAINS_ENOUGH        4.0     /* so many at once are no longer one behind the other */
+#define PRODUCT_LEAST        16384.0 /* results: 128 x 128. Smaller ones do not pay for a library */
+#define PRODUCT_SIDE         32      /* rows, columns, where coordinates tell */
+#define PRODUCT_DEPTH        16u     /* multiply-adds of a sum */
+#define PRODUCT_MULTIPLE     8       /* that the sides of tiles of tensor cores divide by */
+#define APART_FACTOR         2.0     /* time per byte of two geometries */
 
 struct trap_case {
 	const struct model_kernel *k;
@@ -204,7 +206,48 @@ static const char *bank_conflicts(const struct trap_case *c)
 {
 	const struct metric_site *s = worst(c->k, (const char *const[]){"shared", NULL});
 
-	return s && least(&s->excess) >= 1 ? site_text(c, s, "wavefronts") : NULL;
+	return s && quantity_known(&s->excess) && least(&s->excess) >= 1
+		       ? site_text(c, s, "wavefronts")
+		       : NULL;
+}
+
+/* In code that runs so often that it matters: a boundary test parts the lanes of one warp. */
+static const char *divergence(const struct trap_case *c)
+{
+	const struct metric_site *s = worst(c->k, (const char *const[]){"branch", NULL});
+	const char *at = s ? where(c, s) : NULL;
+	char idle[TEXT_NUMBER];
+
+	if (!at || !(least(&c->k->access->divergence_pct) >= DIVERGENCE_LEAST_PCT))
+		return NULL;
+	return text_format(c->arena, "lanes idle in %s of the issue slots; they part at %s%s%s",
+			   text_pct(idle, c->k->access->divergence_pct.value), at,
+			   s->pattern ? ": " : "", s->pattern ? s->pattern : "");
+}
+
+/* More than one request a block on one address: what a reduction in the block would leave. */
+static const char *atomics(const struct trap_case *c)
+{
+	const struct metric_access *a = c->k->access;
+	const double blocks = (double)count_volume(c->k->shape->grid);
+
+	for (size_t i = 0; a && !c->k->shape->overflow && i < a->sites_n; i++) {
+		const struct metric_site *s = &a->sites[i];
+		const char *at;
+		char requests[TEXT_NUMBER];
+
+		if (strcmp(s->kind, "atomic") || !s->is_everywhere ||
+		    !(least(&s->requests) >= CONTENDED_FACTOR * blocks))
+			continue;
+		at = where(c, s);
+		return at ? text_format(
+				    c->arena,
+				    "%s: all warps add to one address, %s requests, %.3g a block",
+				    at, text_real(requests, s->requests.value),
+				    s->requests.value / blocks)
+			  : NULL;
+	}
+	return NULL;
 }
 
 /* ------------------------------------------------------------------------------------ arithmetic */
@@ -424,6 +467,8 @@ static const struct {
 	{FINDING_CODE_DIFFERS, code_differs},
 	{FINDING_UNCOALESCED, uncoalesced},
 	{FINDING_BANK_CONFLICTS, bank_conflicts},
+	{FINDING_DIVERGENCE, divergence},
+	{FINDING_ATOMICS, atomics},
 	{FINDING_FP64, fp64},
 	{FINDING_NO_TENSOR_CORES, no_tensor_cores},
 	{FINDING_BARRIERS, barriers},

@@ -53,6 +53,8 @@ static void make(struct made *m)
 				       .kind = "load",
 				       .sectors_per_request = exactly(4),
 				       .excess = exactly(0)};
+	m->site.requests = quantity_unknown("test");
+	m->access.divergence_pct = quantity_unknown("test");
 	m->access.sites = &m->site;
 	m->access.sites_n = 1;
 	arch_describe(&m->hw, "NVIDIA H200", 90, false, NULL, 0);
@@ -143,6 +145,16 @@ static void lanes(void **state)
 	/* what only the upper end of an interval shows is not proved */
 	TRAP(FINDING_UNCOALESCED, m.site.sectors_per_request = exactly(8);
 	     m.site.excess = exactly(5), m.site.excess.low = 1);
+	TRAP(FINDING_DIVERGENCE, m.site.kind = "branch";
+	     m.access.divergence_pct = exactly(20), m.access.divergence_pct = exactly(19.9));
+	TRAP(FINDING_DIVERGENCE, m.site.kind = "branch";
+	     m.access.divergence_pct = exactly(50),
+	     m.access.divergence_pct = quantity_unknown("test"));
+	/* 8 warps of 1,024 blocks, and one of each */
+	TRAP(FINDING_ATOMICS, m.site.kind = "atomic"; m.site.is_everywhere = true;
+	     m.site.requests = exactly(8192), m.site.requests = exactly(1024));
+	TRAP(FINDING_ATOMICS, m.site.kind = "atomic"; m.site.is_everywhere = true;
+	     m.site.requests = exactly(8192), m.site.is_everywhere = false);
 	TRAP(FINDING_BANK_CONFLICTS, m.site.kind = "shared";
 	     m.site.excess = exactly(1), m.site.excess = exactly(0));
 }
