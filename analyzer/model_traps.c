@@ -181,14 +181,12 @@ static const char *where(const struct trap_case *c, const struct metric_site *s)
 static const char *site_text(const struct trap_case *c, const struct metric_site *s,
 			     const char *unit)
 {
-	char all[TEXT_NUMBER], excess[TEXT_NUMBER];
 	const char *at = where(c, s);
 
 	return at ? text_format(c->arena,
-				"%s: %s %s a request, %s of them more than its bytes need%s%s", at,
-				text_real(all, s->sectors_per_request.value), unit,
-				text_real(excess, s->excess.value), s->pattern ? "; " : "",
-				s->pattern ? s->pattern : "")
+				"%s: %.4g %s a request, %.4g of them more than its bytes need%s%s",
+				at, s->sectors_per_request.value, unit, s->excess.value,
+				s->pattern ? "; " : "", s->pattern ? s->pattern : "")
 		  : NULL;
 }
 
@@ -243,7 +241,7 @@ static const char *atomics(const struct trap_case *c)
 		return at ? text_format(
 				    c->arena,
 				    "%s: all warps add to one address, %s requests, %.3g a block",
-				    at, text_real(requests, s->requests.value),
+				    at, text_count(requests, (uint64_t)s->requests.value),
 				    s->requests.value / blocks)
 			  : NULL;
 	}

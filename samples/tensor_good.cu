@@ -22,12 +22,13 @@ struct tiles {
 	__half a[TILE][PITCH], b[TILE][PITCH];
 };
 
-/* Two pieces of 16 bytes of each operand for every thread. */
+/* Two pieces of 16 bytes of each operand for every thread; eight lanes take eight lines, for the banks. */
 static __device__ void fetch(tiles *to, const __half *a, const __half *b, int n)
 {
 #pragma unroll
 	for (int i = 0; i < 2; i++) {
-		const int line = threadIdx.x / 4 + i * TILE / 2, at = threadIdx.x % 4 * 8;
+		const int line = threadIdx.x / 32 * 8 + threadIdx.x % 8 + i * TILE / 2;
+		const int at = threadIdx.x / 8 % 4 * 8;
 
 		__pipeline_memcpy_async(&to->a[line][at], a + (size_t)line * n + at, 16);
 		__pipeline_memcpy_async(&to->b[line][at], b + (size_t)line * n + at, 16);
