@@ -211,6 +211,17 @@ void advice_add_evidence(struct advice_draft *d, const char *text)
 		d->item.evidence[d->item.evidence_n++] = text;
 }
 
+#define STALLS_LEAST_PCT 20.0
+
+void advice_stalls(struct advice_draft *d, const struct quantity *share, const char *name)
+{
+	char pct[TEXT_NUMBER];
+
+	if (share && quantity_known(share) && share->value >= STALLS_LEAST_PCT)
+		advice_evidence(d, "%s of the stalls are %s (%s)", text_pct(pct, share->value),
+				name, quantity_label_names[share->label]);
+}
+
 void advice_add_conflict(struct advice_draft *d, const char *text)
 {
 	if (d->item.conflicts_n < METRIC_CONFLICTS)

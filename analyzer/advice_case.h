@@ -115,6 +115,10 @@ const char *advice_text(struct advice_draft *d, const char *format, ...)
 #define advice_evidence(d, ...) advice_add_evidence(d, advice_text(d, __VA_ARGS__))
 /* What the change costs elsewhere, worked out. */
 #define advice_conflict(d, ...) advice_add_conflict(d, advice_text(d, __VA_ARGS__))
+/* "62% of the stalls are long scoreboard (estimated)", where the model makes it a fifth or more. */
+void advice_stalls(struct advice_draft *d, const struct quantity *share, const char *name);
+/* That of a reason, NULL where no stalls are known. */
+#define advice_stall(c, reason) ((c)->k->stalls ? &(c)->k->stalls->reason : NULL)
 void advice_add_evidence(struct advice_draft *d, const char *text);
 void advice_add_conflict(struct advice_draft *d, const char *text);
 /* Percent of the kernel's time; bounded afterwards. */

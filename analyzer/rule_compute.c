@@ -112,6 +112,7 @@ enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d
 			(unsigned long long)l->start, text_real(chain, l->recurrence_cycles));
 	advice_evidence(d, "to issue a turn takes %s cycles, of %.1f warps on each scheduler %s",
 			text_real(turn, l->issue_cycles), warps, text_real(chain, issue));
+	advice_stalls(d, advice_stall(c, wait), "wait for an earlier instruction");
 	advice_gain_ratio(d, fmin(1, 1.2 * ratio), ratio);
 	advice_conflict(d, "several accumulators take registers and round in another order");
 	advice_try(d,
@@ -212,13 +213,16 @@ enum advice_outcome rule_reuse(const struct advice_case *c, struct advice_draft 
 			"the tensor cores are at %s of their peak: nothing is left at this level",
 			text_pct(pct, c->compute_pct));
 	say_compute(c, d);
-	if (hmma)
+	if (hmma && hmma->reducible == 0)
 		advice_evidence(
-			d, "%s: %u instructions, median stall %d, which is what the hardware needs",
+			d,
+			"%s: %u instructions, median stall %d, none higher than proved to be needed",
 			hmma->op, hmma->n, hmma->stall_median);
-	advice_evidence(d, "%llu %s in a turn of the loop at 0x%llx, compute/load ratio %s",
+	advice_evidence(d, "%llu %s in a turn of the loop at 0x%llx%s%s",
 			(unsigned long long)c->tile->compute_ops, c->tile->compute_op,
-			(unsigned long long)c->tile->start, text_ratio(ratio, c->tile->ratio));
+			(unsigned long long)c->tile->start,
+			isnan(c->tile->ratio) ? "" : ", compute/load ratio ",
+			isnan(c->tile->ratio) ? "" : text_ratio(ratio, c->tile->ratio));
 	/* A part of what is missing to the peak. */
 	advice_gain(d, 0.2 * (100 - c->compute_pct), 0.7 * (100 - c->compute_pct));
 	if (c->cliff && advice_occupancy(c, c->k->resources.registers + 32,
@@ -239,6 +243,7 @@ enum advice_outcome rule_reuse(const struct advice_case *c, struct advice_draft 
 static enum advice_outcome stalls(const struct advice_case *c, struct advice_draft *d,
 				  const struct metric_op *op, double gain)
 {
+	const struct metric_loop *l = c->hot;
 	char n[TEXT_NUMBER];
 
 	if (c->class == CLASS_LATENCY || c->class == CLASS_MEMORY)
@@ -253,6 +258,14 @@ static enum advice_outcome stalls(const struct advice_case *c, struct advice_dra
 	say_compute(c, d);
 	advice_evidence(d, "%lld of %s stalls of %s are higher than anything needs, median %d",
 			(long long)op->reducible, text_count(n, op->n), op->op, op->stall_median);
+	/* Never more than the cycles that the proof takes off the loop, nor than the pipe's peak allows. */
+	if (l && l->stall_cycles > 0 && l->saved_cycles >= 0) {
+		advice_evidence(
+			d,
+			"%lld of the %lld stall cycles in a turn of the hottest loop are not needed",
+			(long long)l->saved_cycles, (long long)l->stall_cycles);
+		gain = fmin(gain, 100.0 * (double)l->saved_cycles / (double)l->stall_cycles);
+	}
 	advice_gain(d, 0, fmin(gain, 100 - c->compute_pct));
 	advice_conflict(
 		d,
@@ -326,6 +339,7 @@ enum advice_outcome rule_barriers(const struct advice_case *c, struct advice_dra
 			(unsigned long long)c->hot->start);
 	advice_evidence(d, "%.0f instructions in that turn: one barrier for every %.0f", m->issued,
 			m->issued / m->barriers);
+	advice_stalls(d, advice_stall(c, barrier), "barrier");
 	/* All but one of them fall away. */
 	less = m->barriers - 1;
 	turn = turn_cycles(c);

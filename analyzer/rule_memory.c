@@ -185,6 +185,7 @@ enum advice_outcome rule_bank_conflicts(const struct advice_case *c, struct advi
 	    !advice_gain_unit(d, advice_unit_us(c, before), advice_unit_us(c, after)))
 		advice_gain_ratio(d, 1 - 0.6 * share * s.excess / s.total,
 				  1 - share * s.excess / s.total);
+	advice_stalls(d, advice_stall(c, mio_throttle), "MIO throttle");
 	advice_conflict(d, "padding takes shared memory: one word per row of a tile");
 	if (c->cliff && c->cliff->to_cliff_bytes >= 0)
 		advice_conflict(d, "%lld bytes may be added before %s",
@@ -413,6 +414,7 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 		advice_evidence(d, "%s for each load of the chain, if the kernel does nothing else",
 				text_us(us, c->us / chain));
 	advice_gain_ratio(d, fmin(1, worst), best);
+	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
 	advice_conflict(d, "each chain more takes registers for its address and value");
 	advice_try(
 		d,
@@ -481,6 +483,7 @@ enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct adv
 		ADVICE_DRAM_MOST, text_bytes(wants, (int64_t)need));
 	if (!isnan(c->memory_pct))
 		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
+	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
 	advice_gain_ratio(d, fmin(1, most), least);
 	advice_conflict(d,
 			"values in flight take registers: 4 per thread for each load of 16 bytes");
