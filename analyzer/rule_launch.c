@@ -10,7 +10,7 @@
 #include "count.h"
 
 /* A tail that wastes less is not worth another grid. */
-#define TAIL_WASTE_LEAST_PCT 3.0
+#define TAIL_WASTE_LEAST_PCT 10.0
 /* A unit at so much of its peak leaves no room for what is tempting by geometry alone. */
 #define NEAR_PEAK_PCT        80.0
 
@@ -106,16 +106,19 @@ enum advice_outcome rule_parallelism(const struct advice_case *c, struct advice_
 }
 
 /*
- * How long the last wave takes, of a full one. A block alone on an SM has all of it: it is done in the time of one
- * block of the full wave's share, but no faster than so few warps, which wait for themselves, let it be.
+ * How long the last wave takes, of a full one. The fewer blocks on an SM have all of it: they are done in their share
+ * of the time, but no faster than so few warps, which wait for themselves, let it be.
  */
+#define TAIL_WARPS 3.0  /* times as many as hide latency issue as fast as a full SM */
+#define TAIL_SLACK 1.25 /* blocks are of unequal length */
+
 static void last_wave(const struct occupancy *o, double *least, double *most)
 {
-	const double alone = 1.0 / o->blocks_per_sm;
+	const double full = o->blocks_per_sm, blocks = ceil(full * o->last_wave_pct / 100 - 1e-9);
+	const double waiting = TAIL_WARPS * o->enough_warps_at / o->warps_per_sm;
 
-	*least = fmax(alone, o->last_wave_pct / 100);
-	*most = fmin(1,
-		     fmax(*least, 3 * fmax(alone, (double)o->enough_warps_at / o->warps_per_sm)));
+	*least = fmin(1, fmax(1, blocks) / full);
+	*most = fmin(1, fmax(TAIL_SLACK * *least, waiting));
 }
 
 enum advice_outcome rule_tail(const struct advice_case *c, struct advice_draft *d)
