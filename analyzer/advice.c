@@ -130,7 +130,10 @@ static void bound(struct metric_advice *item, double most)
 {
 	double high = fmin(item->gain_high_pct, most), low = fmin(item->gain_low_pct, high);
 
-	item->gain_high_pct = fmin(ceil(fmax(high, 0)), floor(10 * most) / 10);
+	high = fmax(high, 0);
+	/* nothing saves all of it */
+	item->gain_high_pct =
+		fmin(ceil(high) < 100 ? ceil(high) : fmin(high, 99.9), floor(10 * most) / 10);
 	item->gain_low_pct = fmin(floor(fmax(low, 0)), item->gain_high_pct);
 }
 

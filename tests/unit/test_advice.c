@@ -515,6 +515,150 @@ static void test_made_up_times_change_nothing(void **state)
 	arena_free(m.arena);
 }
 
+/* PTX for an older GPU is compiled at load; that for this one was made at run time, and is meant to be so. */
+static void test_code_of_an_older_gpu(void **state)
+{
+	struct session_image image = {.kind = KBN_KIND_PTX, .sm = 80};
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.kernel.image = &image;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_JIT));
+	image.sm = 90;
+	build(&m);
+	assert_null(given(&m, ADVICE_JIT));
+	image = (struct session_image){.kind = KBN_KIND_CUBIN, .sm = 80};
+	build(&m);
+	assert_null(given(&m, ADVICE_JIT));
+	arena_free(m.arena);
+}
+
+static void test_launches(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	/* 1.2 us, 16 blocks; nothing says that the GPU waits */
+	make(&m, "NVIDIA H200", 16, 256);
+	m.k.times.median = 1.2;
+	m.k.launches = 1000;
+	build(&m);
+	assert_null(given(&m, ADVICE_LAUNCH));
+	m.run.busy_pct = 20;
+	build(&m);
+	a = given(&m, ADVICE_LAUNCH);
+	assert_non_null(a);
+	/* half of it is the fixed part, and the rest fills an eighth of the SMs at most */
+	assert_true(a->gain_low_pct >= 93 && a->gain_low_pct <= 95);
+	assert_true(a->gain_high_pct < 100);
+	m.k.times.median = 30;
+	build(&m);
+	assert_null(given(&m, ADVICE_LAUNCH));
+	/* shorter than the gap behind it, whatever the rest of the run does */
+	m.k.times.median = 8;
+	m.run.busy_pct = NAN;
+	m.k.verdict.launch_bound = true;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_LAUNCH));
+	arena_free(m.arena);
+}
+
+static void test_spills_say_what_registers_would_cost(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.resources.local_bytes = 256;
+	set_resources(&m, 32, 0);
+	m.sass.whole.local = 100;
+	m.sass.whole.local_bytes = 12800;
+	build(&m);
+	assert_null(given(&m, ADVICE_SPILLS)); /* none that the compiler calls a spill */
+	m.k.resources.spill_instructions = 100;
+	build(&m);
+	a = given(&m, ADVICE_SPILLS);
+	assert_non_null(a);
+	/* 96 registers: 65536 / (96 x 256) = 2 blocks */
+	assert_true(any_has(a->conflicts, a->conflicts_n,
+			    "96 per thread: 2 blocks and 16 warps per SM (64 now)"));
+	m.k.resources.local_bytes = 1024;
+	build(&m);
+	a = given(&m, ADVICE_SPILLS);
+	assert_non_null(a);
+	assert_true(any_has(a->conflicts, a->conflicts_n, "there are at most 255"));
+	arena_free(m.arena);
+}
+
+/* A chain of 40 cycles in a turn of 10: four warps on a scheduler fill it, one does not. */
+static void test_chains_matter_where_no_other_warp_fills_them(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132, 128);
+	m.loop.recurrence_cycles = 40;
+	m.loop.issue_cycles = 10;
+	m.sass.hot_loop = 0;
+	build(&m);
+	a = given(&m, ADVICE_ILP);
+	assert_non_null(a);
+	assert_true(a->gain_high_pct >= 74 && a->gain_high_pct <= 75);
+	arena_free(m.arena);
+	make(&m, "NVIDIA H200", 132, 512);
+	m.loop.recurrence_cycles = 40;
+	m.loop.issue_cycles = 10;
+	m.sass.hot_loop = 0;
+	build(&m);
+	assert_null(given(&m, ADVICE_ILP));
+	arena_free(m.arena);
+	/* loads in one chain, against loads that are independent */
+	make(&m, "NVIDIA H200", 132, 128);
+	m.sass.hot_loop = 0;
+	m.sass.hot.loads = 1;
+	m.loop.recurrence_loads = 1;
+	m.loop.turn_loads = 1;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_DEPENDENT_LOADS));
+	assert_null(given(&m, ADVICE_ILP));
+	m.loop.turn_loads = 8;
+	build(&m);
+	assert_null(given(&m, ADVICE_DEPENDENT_LOADS));
+	arena_free(m.arena);
+}
+
+static void test_tensor_cores(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.sass.idioms.sums = 64;
+	m.sass.idioms.multiplies = 1024;
+	m.sass.hot.fma = m.sass.hot.issued = 1000;
+	m.sass.whole.from_halves = 10;
+	build(&m);
+	a = given(&m, ADVICE_TENSOR_CORES);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n,
+			    "at most 66.9 TFLOPS now, the tensor cores have 989.4"));
+	set_class(&m, "latency", 30, 30);
+	build(&m);
+	assert_null(given(&m, ADVICE_TENSOR_CORES));
+	assert_non_null(strstr(against(&m, ADVICE_TENSOR_CORES), "latency-bound"));
+	set_class(&m, "compute", 70, 30);
+	m.sass.has_products = true;
+	build(&m);
+	assert_null(given(&m, ADVICE_TENSOR_CORES));
+	arena_free(m.arena);
+}
+
 static void test_host_first(void **state)
 {
 	const struct advice_run idle = {45, false}, busy = {93, false}, open = {NAN, false};
@@ -787,6 +931,11 @@ int main(void)
 		cmocka_unit_test(test_what_is_not_known_is_no_excess),
 		cmocka_unit_test(test_lanes_that_part),
 		cmocka_unit_test(test_made_up_times_change_nothing),
+		cmocka_unit_test(test_code_of_an_older_gpu),
+		cmocka_unit_test(test_launches),
+		cmocka_unit_test(test_spills_say_what_registers_would_cost),
+		cmocka_unit_test(test_chains_matter_where_no_other_warp_fills_them),
+		cmocka_unit_test(test_tensor_cores),
 		cmocka_unit_test(test_host_first),
 		cmocka_unit_test(test_no_kernel_is_told_a_contradiction),
 	};
