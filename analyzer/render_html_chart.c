@@ -38,12 +38,13 @@ struct size {
 	const char *class;
 	double width, height, left, right, top, bottom;
 	int names;     /* dots with a name, at most */
+	double least;  /* radius of a dot */
 	bool has_tips; /* there is a pointer to hold over a dot */
 };
 
 static const struct size sizes[] = {
-	{"large", 880, 460, 66, 16, 16, 46, 14, true},
-	{"narrow", 370, 380, 46, 10, 14, 44, 5, false},
+	{"large", 880, 460, 66, 16, 16, 46, 14, 4, true},
+	{"narrow", 370, 380, 46, 10, 14, 44, 5, 3.5, false},
 };
 
 struct chart {
@@ -220,6 +221,16 @@ static void tick_speed(char out[TEXT_NUMBER], int decade)
 	snprintf(out, TEXT_NUMBER, "%.6g %s", pow(10, decade - 3 * from), units[from]);
 }
 
+static void tick_intensity(char out[TEXT_NUMBER], int decade)
+{
+	if (decade > 6 || decade < -4)
+		snprintf(out, TEXT_NUMBER, "1e%d", decade);
+	else if (decade >= 3)
+		snprintf(out, TEXT_NUMBER, "%.6gk", pow(10, decade - 3));
+	else
+		snprintf(out, TEXT_NUMBER, "%.4g", pow(10, decade));
+}
+
 static void frame(const struct chart *c)
 {
 	const struct size *s = c->s;
@@ -231,10 +242,7 @@ static void frame(const struct chart *c)
 		const double x = at_x(c, pow(10, d));
 
 		fprintf(c->out, "<path class=grid d=\"M%.1f %.1fV%.1f\"/>", x, s->top, bottom);
-		if (d >= 5 || d <= -4)
-			snprintf(t, sizeof(t), "1e%d", d);
-		else
-			snprintf(t, sizeof(t), "%.5g", pow(10, d));
+		tick_intensity(t, d);
 		fprintf(c->out, "<text x=%.1f y=%.1f text-anchor=middle>%s</text>", x, bottom + 17,
 			t);
 	}
@@ -339,9 +347,12 @@ static void roofs(struct chart *c)
 
 /* ------------------------------------------------------------------- dots */
 
-static double radius(const struct report_kernel *k)
+/* Where there are many, all are smaller. */
+static double radius(const struct chart *c, const struct report_kernel *k)
 {
-	return 4 + 7 * sqrt(isnan(k->share_pct) ? 0 : fmin(k->share_pct, 100) / 100);
+	const double least = c->n > 100 ? 0.8 * c->s->least : c->s->least;
+
+	return least + 7 * sqrt(isnan(k->share_pct) ? 0 : fmin(k->share_pct, 100) / 100);
 }
 
 /* The bar from one bound to the other; dashed to the frame's edge where one of them is not known. */
@@ -391,7 +402,7 @@ static void dot(struct chart *c, size_t i)
 	const struct report_kernel *k = &c->r->kernels[i];
 	const struct roofline *f = k->roofline;
 	const enum place place = place_of(c, k);
-	const double y = at_y(c, height_of(c, k)), size = radius(k);
+	const double y = at_y(c, height_of(c, k)), size = radius(c, k);
 
 	fprintf(c->out, i < c->sections ? "<a class=\"p %s\" href=#k%zu>" : "<g class=\"p %s\">",
 		k->verdict.class, i + 1);
@@ -414,7 +425,7 @@ static void dot(struct chart *c, size_t i)
 static bool name(struct chart *c, size_t i)
 {
 	const struct report_kernel *k = &c->r->kernels[i];
-	const double y = at_y(c, height_of(c, k)), gap = radius(k) + 4;
+	const double y = at_y(c, height_of(c, k)), gap = radius(c, k) + 4;
 	char label[RENDER_LABEL];
 	double x, width;
 

@@ -114,8 +114,8 @@ static const char style[] =
 	"figure{margin:0 0 1.5rem}figcaption{font-size:.87rem;color:var(--soft);max-width:52rem}svg{display:block;"
 	"width:100%;height:auto;max-width:66rem;font-family:inherit}svg text{fill:var(--soft);font-size:12px}"
 	"svg .axis{stroke:var(--soft);fill:none}svg .grid{stroke:var(--line);stroke-width:1}svg .roof{stroke:var(--ink);stroke-width:1.75;fill:none}"
-	"svg .roof2{stroke:var(--soft);stroke-width:1.25;fill:none}svg .rt{fill:var(--ink)}svg .p{color:var(--unknown)}svg .pt{"
-	"fill:currentColor;stroke:var(--bg);stroke-width:1.5}svg .iv{stroke:currentColor;stroke-width:2;opacity:.7}"
+	"svg .roof2{stroke:var(--soft);stroke-width:1.25;fill:none}svg .rt{fill:var(--ink);paint-order:stroke;stroke:var(--bg);stroke-width:3px}svg .p{color:var(--unknown)}svg .pt{"
+	"fill:currentColor;stroke:var(--bg);stroke-width:1.5}svg .iv{stroke:currentColor;stroke-width:1.5;opacity:.55}"
 	"svg .hollow{fill:var(--bg);stroke:currentColor;stroke-width:2}svg .nm{fill:var(--ink);font-size:11.5px;paint-order:stroke;stroke:"
 	"var(--bg);stroke-width:3px;stroke-linejoin:round}svg a:hover .pt{stroke:var(--ink)}svg.narrow{display:none}\n"
 	/* between a phone and a wide screen these two are in the sections only */
