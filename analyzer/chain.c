@@ -24,28 +24,28 @@
 #define LANES            32.0
 
 struct pipe {
-	const char *ops; /* base names, each between blanks */
+	const char *ops; /* base names, blanks between */
 	size_t rate;     /* offset in struct arch: threads per SM and clock */
 };
 
 /* A rate that arch.def does not know (-1) makes no bound. */
 static const struct pipe pipes[] = {
-	{" FFMA FADD FMUL ", offsetof(struct arch, fp32)},
-	{" DFMA DADD DMUL DSETP ", offsetof(struct arch, fp64)},
-	{" IADD3 LOP3 ISETP SHF LEA SEL FSEL FSETP FMNMX IMNMX VIADD PRMT ",
+	{"FFMA FADD FMUL", offsetof(struct arch, fp32)},
+	{"DFMA DADD DMUL DSETP", offsetof(struct arch, fp64)},
+	{"IADD3 LOP3 ISETP SHF LEA SEL FSEL FSETP FMNMX IMNMX VIADD PRMT",
 	 offsetof(struct arch, int_add)},
-	{" IMAD ", offsetof(struct arch, int_mad)},
-	{" MUFU F2F F2I I2F ", offsetof(struct arch, special)},
+	{"IMAD", offsetof(struct arch, int_mad)},
+	{"MUFU F2F F2I I2F", offsetof(struct arch, special)},
 };
 #define PIPES (sizeof(pipes) / sizeof(*pipes))
 
 /* Results of these in dep_<column> cycles; of all others that wait for no scoreboard in dep_alu. */
 static const struct pipe latencies[] = {
-	{" FFMA FADD FMUL ", offsetof(struct arch, dep_ffma)},
-	{" IMAD ", offsetof(struct arch, dep_imad)},
-	{" HFMA2 HADD2 HMUL2 ", offsetof(struct arch, dep_hfma2)},
-	{" DFMA DADD DMUL ", offsetof(struct arch, dep_dfma)},
-	{" HMMA IMMA ", offsetof(struct arch, dep_mma)},
+	{"FFMA FADD FMUL", offsetof(struct arch, dep_ffma)},
+	{"IMAD", offsetof(struct arch, dep_imad)},
+	{"HFMA2 HADD2 HMUL2", offsetof(struct arch, dep_hfma2)},
+	{"DFMA DADD DMUL", offsetof(struct arch, dep_dfma)},
+	{"HMMA IMMA", offsetof(struct arch, dep_mma)},
 };
 #define LATENCIES (sizeof(latencies) / sizeof(*latencies))
 
@@ -106,14 +106,19 @@ struct reader {
 
 /* ------------------------------------------------------------------------------------ instructions */
 
+/* Whether its base name is one of these; an opcode that is not known has none. */
 static bool is_among(const char *ops, const struct sass_insn *insn)
 {
 	const char *op = sass_op(insn);
 	const size_t n = strcspn(op, ".");
 
-	for (const char *at = ops; n && (at = strchr(at, ' ')) != NULL; at++)
-		if (strncmp(at + 1, op, n) == 0 && at[1 + n] == ' ')
+	while (*(ops += strspn(ops, " "))) {
+		const size_t word = strcspn(ops, " ");
+
+		if (word == n && !strncmp(ops, op, n))
 			return true;
+		ops += word;
+	}
 	return false;
 }
 
@@ -223,7 +228,7 @@ static bool add_step(struct reader *r, struct region *region, const struct sass_
 		if (is_among(pipes[i].ops, insn) && column(r->arch, pipes[i].rate) > 0)
 			pipe_cycles[i] +=
 				LANES * r->arch->partitions / column(r->arch, pipes[i].rate);
-	if (sass_mma(insn, &m, &mma) && r->arch->t_fp16 > 0 && is_among(" HMMA ", insn))
+	if (sass_mma(insn, &m, &mma) && r->arch->t_fp16 > 0 && is_among("HMMA", insn))
 		pipe_cycles[PIPES] += mma.operations / 2.0 * r->arch->partitions / r->arch->t_fp16;
 	return true;
 }

@@ -1,12 +1,14 @@
 /*
  * fuzz_cfg.c - any bytes as the code of a function: blocks tile it, edges agree in both directions,
- * dominators and loops are what their names say.
+ * dominators and loops are what their names say; and what is read of its chains and idioms is in bounds.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "arena.h"
 #include "cfg.h"
+#include "chain.h"
+#include "idiom.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -45,6 +47,26 @@ static void check_block(const struct cfg *g, uint32_t b)
 		check(cfg_dominates(g, g->loops[x->loop].header, b));
 }
 
+static void check_chain(const struct chain *c)
+{
+	check(!(c->cycles < 0) && !(c->loads < 0) && !(c->loads > c->all_loads));
+	check(!(c->issue < 0));
+}
+
+static void check_readings(const struct cfg *g, struct arena *arena)
+{
+	struct chain *loops, straight;
+	struct idioms x;
+
+	check(chain_read(g, arena, &loops, &straight) == 0);
+	check_chain(&straight);
+	for (uint32_t l = 0; l < g->loops_n; l++)
+		check_chain(&loops[l]);
+	check(idiom_read(g, arena, &x) == 0);
+	check(!x.doubles || x.doubles_at < g->insns_n);
+	check(!x.multiplies || (x.product_at < g->insns_n && x.sums && x.sums <= x.multiplies));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int sms[] = {75, 80, 90, 100, 120};
@@ -75,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(x->parent == CFG_NONE || !g.loops[x->parent].is_for_lanes);
 		check(x->parent == CFG_NONE || g.loops[x->parent].depth + 1 == x->depth);
 	}
+	check_readings(&g, arena);
 	arena_free(arena);
 	return 0;
 }
