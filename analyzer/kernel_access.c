@@ -208,6 +208,7 @@ static bool branch_site(struct access_reader *k, const struct access_place *p,
 	for (unsigned i = 0; i < 2; i++)
 		sides[i] = side(&k->g, k->g.block_of[p->insn], k->g.edges[b->successors + i]);
 	out->sectors_per_request = access_unknown("it is no access");
+	out->lanes = on;
 	out->excess = access_estimated(fmin(sides[0], sides[1]), 0, fmax(sides[0], sides[1]),
 				       "instructions of the shorter side, each once");
 	out->pattern = text_format(k->arena, "%u of %u lanes take it", on,
@@ -237,6 +238,7 @@ static bool make_site(struct access_reader *k, const struct access_place *p,
 	if (s->kind == LANES_BRANCH)
 		return branch_site(k, p, s, out);
 	figure(k, p, &out->sectors_per_request, &out->excess);
+	out->is_everywhere = s->is_known && s->is_everywhere;
 	if (s->is_known && *s->pattern)
 		out->pattern = arena_string(k->arena, s->pattern, SIZE_MAX);
 	return true;
