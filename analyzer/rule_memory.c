@@ -729,7 +729,7 @@ enum advice_outcome rule_fuse(const struct advice_case *c, struct advice_draft *
 
 	if (c->class == CLASS_COMPUTE || c->class == CLASS_LATENCY || !c->k->work_known ||
 	    !(c->dram_pct >= NEAR_PEAK_PCT) || !quantity_known(&r->intensity) ||
-	    !(r->intensity.value < r->balance))
+	    !(r->intensity.value == 0 || r->intensity.value < r->balance))
 		return ADVICE_SILENT;
 	/* The L2 can do more than DRAM: its limit is reached only where bytes enough are known to be in flight. */
 	if (c->fits_l2 && !(is_stream(c) && flight_least(c) >= ADVICE_REACHED))
@@ -737,8 +737,10 @@ enum advice_outcome rule_fuse(const struct advice_case *c, struct advice_draft *
 	advice_evidence(d, "%s of the DRAM bandwidth: %s", text_pct(pct, c->dram_pct),
 			c->fits_l2 ? "near the limit, or above it by the L2, which the data fits"
 				   : "near the limit");
-	advice_evidence(d, "intensity %s FLOP/B, balance %s",
-			text_real(intensity, r->intensity.value), text_real(balance, r->balance));
+	advice_evidence(d, "intensity %s FLOP/B%s%s",
+			r->intensity.value == 0 ? "0" : text_ratio(intensity, r->intensity.value),
+			isnan(r->balance) ? "" : ", balance ",
+			isnan(r->balance) ? "" : text_ratio(balance, r->balance));
 	/* One of at least two streams less, or half of the bytes. */
 	advice_gain(d, 25, 50);
 	if (c->cliff && c->k->resources.registers > 0 &&

@@ -308,6 +308,13 @@ static void test_bandwidth_near_its_peak_is_done(void **state)
 	assert_true(any_has(a->conflicts, a->conflicts_n, "registers of both"));
 	assert_non_null(strstr(against(&m, ADVICE_TAIL), "memory is at 91%"));
 	assert_int_equal(m.out.n, 1);
+	/* a copy computes nothing, and no balance is known for that */
+	m.k.roofline.intensity = derived(0);
+	m.k.roofline.balance = NAN;
+	build(&m);
+	a = given(&m, ADVICE_FUSE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "intensity 0 FLOP/B"));
 	arena_free(m.arena);
 }
 
