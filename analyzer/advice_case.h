@@ -73,6 +73,9 @@ double advice_l2_rate(const struct advice_case *c);
 /* Of a bandwidth by data sheet, streams reach about so much. */
 #define ADVICE_REACHED    0.85
 
+/* From so much of the bandwidth by data sheet on there is nothing left to hide: streams reach 75 to 90%. */
+#define ADVICE_NEAR_BANDWIDTH_PCT 75.0
+
 /*
  * Whether the hottest loop proves that the kernel waits: it loads, and the resident warps have neither code enough to
  * issue during the latency of the L2 nor, if each lane fetches a sector, bytes enough in flight for DRAM.
@@ -119,6 +122,12 @@ const char *advice_text(struct advice_draft *d, const char *format, ...)
 void advice_stalls(struct advice_draft *d, const struct quantity *share, const char *name);
 /* That of a reason, NULL where no stalls are known. */
 #define advice_stall(c, reason) ((c)->k->stalls ? &(c)->k->stalls->reason : NULL)
+/* text_plural() of a count that is a real. */
+static inline const char *advice_plural(double n, const char *one, const char *many)
+{
+	return text_plural(n == 1 ? 1 : 2, one, many);
+}
+
 void advice_add_evidence(struct advice_draft *d, const char *text);
 void advice_add_conflict(struct advice_draft *d, const char *text);
 /* Percent of the kernel's time; bounded afterwards. */

@@ -14,11 +14,6 @@
 /* A unit at so much of its peak leaves no room for what is tempting by geometry alone. */
 #define NEAR_PEAK_PCT        80.0
 
-static const char *plural(double n, const char *one, const char *many)
-{
-	return text_plural(n == 1 ? 1 : 2, one, many);
-}
-
 /* ------------------------------------------------------------------------------------- grid */
 
 /* Fewer blocks than SMs: some never work. */
@@ -28,7 +23,8 @@ static void few_blocks(const struct advice_case *c, struct advice_draft *d)
 	char waves[TEXT_NUMBER], pct[TEXT_NUMBER];
 
 	advice_evidence(d, "%.0f %s for %.0f SMs: %.0f never work", c->blocks,
-			plural(c->blocks, "block", "blocks"), c->sm_count, c->sm_count - c->blocks);
+			advice_plural(c->blocks, "block", "blocks"), c->sm_count,
+			c->sm_count - c->blocks);
 	advice_evidence(d, "%s waves: %s of the room for warps is used",
 			text_ratio(waves, o->waves), text_pct(pct, 100 * o->waves));
 	/*
@@ -50,8 +46,8 @@ static void few_warps(const struct advice_case *c, struct advice_draft *d)
 	char waves[TEXT_NUMBER];
 
 	advice_evidence(d, "the grid puts %.0f %s on an SM; from %d on latency counts as hidden%s",
-			c->resident, plural(c->resident, "warp", "warps"), o->enough_warps_at,
-			o->enough_is_published ? "" : " (a rule of thumb)");
+			c->resident, advice_plural(c->resident, "warp", "warps"),
+			o->enough_warps_at, o->enough_is_published ? "" : " (a rule of thumb)");
 	advice_evidence(d, "%s waves: there is room for %d warps per SM",
 			text_ratio(waves, o->waves), o->warps_per_sm);
 	/* Latency-bound throughput grows with the warps; half of that where it is bound a little. */
@@ -87,8 +83,8 @@ enum advice_outcome rule_parallelism(const struct advice_case *c, struct advice_
 		return advice_against(
 			d,
 			"the grid puts only %.0f %s on an SM, but in the hottest loop a turn takes %.0f cycles to issue, and its longest chain %.0f: the pipes are busy",
-			c->resident, plural(c->resident, "warp", "warps"), c->hot->issue_cycles,
-			c->hot->recurrence_cycles);
+			c->resident, advice_plural(c->resident, "warp", "warps"),
+			c->hot->issue_cycles, c->hot->recurrence_cycles);
 	else
 		few_warps(c, d);
 	advice_conflict(d,
@@ -260,7 +256,7 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 			o->enough_is_published ? "" : " (a rule of thumb)");
 	advice_evidence(d, "%s limit it to %d %s per SM",
 			o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
-			o->blocks_per_sm, plural(o->blocks_per_sm, "block", "blocks"));
+			o->blocks_per_sm, advice_plural(o->blocks_per_sm, "block", "blocks"));
 	if (c->class != CLASS_LATENCY)
 		advice_evidence(
 			d,
@@ -303,7 +299,7 @@ enum advice_outcome rule_above_cliff(const struct advice_case *c, struct advice_
 			d,
 			"%.0f %s in a turn of the hottest loop: an SM with one block idles at each",
 			c->sass->hot.barriers,
-			plural(c->sass->hot.barriers, "barrier", "barriers"));
+			advice_plural(c->sass->hot.barriers, "barrier", "barriers"));
 	/*
 	 * Two blocks at a time need between half of the time, where latency sets it, and nearly all, where a unit
 	 * does. With one block at barriers nothing covers the wait.
