@@ -30,7 +30,8 @@ def named_advice(sample, words="Advice:"):
     """Ids behind these words of the first comment; [] where it has none. "No advice:" is the other one."""
     with open(os.path.join(SAMPLES, sample + ".cu")) as f:
         comment = f.read().split("*/")[0]
-    return re.findall(r"KBN-A\d{3}", comment.partition(" " + words)[2].partition("Cure:")[0])
+    sentence = re.search(r"^ \* %s([^.]*)\." % words, comment, re.M)
+    return re.findall(r"KBN-A\d{3}", sentence[1]) if sentence else []
 
 
 def measure():

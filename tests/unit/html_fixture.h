@@ -239,7 +239,7 @@ static inline void made_work(struct html_fixture *f, struct report_kernel *k, ui
 				 ? work_bytes(w)
 				 : made_quantity((double)w->bytes, QUANTITY_ESTIMATED, 0.6),
 		.time_us = made_quantity(k->times.median, QUANTITY_MEASURED, 0.04),
-		.precision = {peak, NULL},
+		.precision = {peak, NULL, 0},
 		.device = d,
 		.occupancy = &k->occupancy,
 		.grid_blocks = count_volume(k->grid),
