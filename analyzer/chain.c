@@ -69,6 +69,7 @@ struct step {
 	uint16_t reads_n, writes_n;
 	int32_t cycles;
 	bool is_load;
+	bool is_atomic; /* with a result: a loop through it tries again until it was first, mostly once */
 };
 
 /* Under which guard registers were last written, and whether it is still the same. */
@@ -165,6 +166,13 @@ static bool is_last(const struct guards *g, uint16_t number, uint8_t guard)
 	       g->last[number].version == g->version[(guard - 1) / 2];
 }
 
+static bool is_atomic(const struct sass_insn *insn, const struct sass_modifiers *m)
+{
+	struct sass_access x;
+
+	return sass_access(insn, m, &x) && x.act == SASS_ATOMIC;
+}
+
 static bool add_reads(struct reader *r, struct step *s, const struct guards *g,
 		      const struct regset *what, uint8_t guard)
 {
@@ -222,6 +230,7 @@ static bool add_step(struct reader *r, struct region *region, const struct sass_
 	sass_modifiers(r->g->sm, insn, &m);
 	s->cycles = result_cycles(r, insn);
 	s->is_load = is_load(insn, &m);
+	s->is_atomic = is_atomic(insn, &m);
 	region->loads += s->is_load;
 	region->n++;
 	for (size_t i = 0; i < PIPES; i++)
@@ -299,6 +308,8 @@ static void take_step(struct paths *p, const struct step *s, uint32_t from)
 		cycles = larger(cycles, p->cycles[s->reads[i] * p->width + from]);
 		loads = larger(loads, p->loads[s->reads[i] * p->width + from]);
 	}
+	if (s->is_atomic) /* no chain of a loop goes through it */
+		cycles = loads = p->origin;
 	loads = plus(loads, s->is_load);
 	for (uint16_t i = 0; i < s->writes_n; i++) {
 		const struct write *w = &s->writes[i];

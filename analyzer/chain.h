@@ -4,7 +4,7 @@
  * no chain matters where other warps fill the time.
  * Input: the flow of a function. Latencies are those of tables/arch.def and tables/latency.def, so cycles are
  * estimates; which instructions depend on which is proved. Through registers only: what memory carries from
- * one turn to the next is not seen, nor is what a branch waits for.
+ * one turn to the next is not seen, nor is what a branch waits for, and the result of an atomic begins a chain.
  */
 #ifndef KBN_CHAIN_H
 #define KBN_CHAIN_H

@@ -19,6 +19,7 @@
 	3u /* a tile in shared memory needs two a turn: one before it is read, one behind */
 #define DIVERGENCE_LEAST_PCT 20.0
 #define CONTENDED_FACTOR     2.0     /* requests of a block */
+#define DOUBLES_LEAST        4u      /* once, outside of loops: fewer cost nothing */
 #define CHAIN_LOADS          4.0     /* outside of loops: two or three are an index of an index */
 #define CHAINS_ENOUGH        4.0     /* so many at once are no longer one behind the other */
 #define PRODUCT_LEAST        16384.0 /* results: 128 x 128. Smaller ones do not pay for a library */
@@ -250,13 +251,22 @@ static const char *atomics(const struct trap_case *c)
 
 /* ------------------------------------------------------------------------------------ arithmetic */
 
+static bool is_in_loop(const struct metric_sass *s, uint64_t offset)
+{
+	for (size_t i = 0; i < s->loops_n; i++)
+		if (offset >= s->loops[i].start && offset <= s->loops[i].end)
+			return true;
+	return false;
+}
+
 static const char *fp64(const struct trap_case *c)
 {
 	const struct metric_sass *s = c->k->code.sass;
 	const struct arch *a = &c->hw->arch;
 	char rate[64] = "";
 
-	if (!s || !s->idioms.doubles)
+	if (!s || !s->idioms.doubles ||
+	    (s->idioms.doubles < DOUBLES_LEAST && !is_in_loop(s, s->idioms.doubles_at)))
 		return NULL;
 	if (c->hw->arch_known && a->fp32 > 0 && a->fp64 > 0)
 		snprintf(rate, sizeof(rate), "; FP64 runs at 1/%d of the rate of FP32 here",

@@ -37,6 +37,7 @@ static void make(struct made *m)
 		.kernel = &m->function, .grid = {1024, 1, 1}, .block = {256, 1, 1}};
 	m->loop = (struct metric_loop){
 		.start = 0x100,
+		.end = 0x200,
 		.depth = 1,
 		.is_innermost = true,
 		.is_main = true,
@@ -164,6 +165,8 @@ static void arithmetic(void **state)
 	(void)state;
 	TRAP(FINDING_FP64, m.sass.idioms.doubles = 8; m.sass.idioms.widened = 8;
 	     m.sass.idioms.narrowed = 8, m.sass.idioms.doubles = 0);
+	TRAP(FINDING_FP64, m.sass.idioms.doubles = 1;
+	     m.sass.idioms.doubles_at = 0x100, m.sass.idioms.doubles_at = 0xf0);
 #define PRODUCT                                                                        \
 	m.sass.idioms.multiplies = 16, m.sass.idioms.sums = 1, m.sass.idioms.uses = 1, \
 	m.sass.idioms.product_at = 0x100

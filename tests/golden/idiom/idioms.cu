@@ -128,3 +128,27 @@ extern "C" __global__ void all_double(const double *a, double *out, int n)
 		v = v * 0.999 + a[i];
 	out[threadIdx.x] = v;
 }
+
+/* Tries again until it was first: mostly once. */
+extern "C" __global__ void retry(float *sum, const float *a)
+{
+	int *at = (int *)sum;
+	int seen = *at, before;
+
+	do {
+		before = seen;
+		seen = atomicCAS(at, before,
+				 __float_as_int(__int_as_float(before) + a[threadIdx.x]));
+	} while (seen != before);
+}
+
+/* A list: where the next is, the load before says. */
+extern "C" __global__ void list(const int2 *nodes, int *out)
+{
+	int sum = 0;
+
+#pragma unroll 1
+	for (int at = threadIdx.x; at >= 0; at = nodes[at].x)
+		sum += nodes[at].y;
+	out[threadIdx.x] = sum;
+}
