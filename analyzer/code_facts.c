@@ -15,8 +15,8 @@
 #include "line_table.h"
 #include "vec.h"
 
-/* Instructions of single warps that are interpreted for one report: most of a second. */
-#define ACCESS_STEPS (UINT64_C(1) << 22)
+/* Instructions of single warps that are interpreted for one report: a fraction of a second. */
+#define ACCESS_STEPS (UINT64_C(1) << 19)
 
 static const char no_compiler[] =
 	"the driver compiled this code from PTX, and it could not be compiled "

@@ -118,24 +118,25 @@ bool access_sample(struct access_reader *k, struct err *e)
 	return true;
 }
 
-/* Something is open that a look at one warp may decide. */
+/* What a look at one warp may decide: nothing of it is memory's, or an argument's that is not known. */
+static bool may_decide(uint32_t reasons)
+{
+	return reasons & (LANES_PLACE | LANES_OPERATION | LANES_PARTED) &&
+	       !(reasons & (LANES_ARGUMENT | LANES_LOADED | LANES_LIMIT));
+}
+
 bool access_needs_samples(const struct access_reader *k)
 {
-	const uint32_t open = LANES_PLACE | LANES_OPERATION | LANES_PARTED;
-
-	if (!k->has_any)
+	if (!k->has_any || k->any.r.trips_differ)
 		return true;
 	for (uint32_t i = 0; i < k->any.r.sites_n; i++) {
 		const struct lanes_site *s = &k->any.r.sites[i];
-		const uint32_t reasons = (s->is_known ? 0 : s->reasons) | s->absent;
 
-		if (s->kind == LANES_BRANCH ? !s->is_known && s->reasons & LANES_PLACE
-					    : reasons & open || s->is_maybe)
+		if (s->kind == LANES_BRANCH
+			    ? !s->is_known && may_decide(s->reasons)
+			    : may_decide((s->is_known ? 0 : s->reasons) | s->absent) || s->is_maybe)
 			return true;
 	}
-	for (uint32_t b = 0; b < k->g.blocks_n; b++)
-		if (k->any.r.blocks[b].absent & LANES_PLACE)
-			return true;
 	return false;
 }
 
@@ -193,8 +194,11 @@ static bool in_every_turn(const struct access_reader *k, uint32_t block, uint32_
 	return true;
 }
 
-static uint64_t trips_of(const struct access_reader *k, uint32_t loop)
+/* As the launch decides, else as the code does. */
+static uint64_t trips_of(const struct access_reader *k, const struct lanes_result *r, uint32_t loop)
 {
+	if (r->trips[loop])
+		return r->trips[loop];
 	for (uint32_t i = 0; i < k->tiles.n; i++)
 		if (k->tiles.at[i].loop == loop)
 			return k->tiles.at[i].trips;
@@ -214,11 +218,11 @@ double access_times_passed(struct access_reader *k, const struct lanes_result *r
 	     loop = k->g.loops[loop].parent) {
 		if (!in_every_turn(k, block, loop))
 			return NAN;
-		if (!trips_of(k, loop)) {
+		if (!trips_of(k, r, loop)) {
 			*why = why_trips;
 			return NAN;
 		}
-		n *= (double)trips_of(k, loop);
+		n *= (double)trips_of(k, r, loop);
 		block = k->g.loops[loop].header;
 	}
 	return always_passed(k, r, block) ? n : NAN;

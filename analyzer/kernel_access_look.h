@@ -10,7 +10,7 @@
 #include "tile.h"
 
 #define ACCESS_WARPS_ALL \
-	8u /* of a block: up to so many are all looked at, else the first, a middle and the last */
+	4u /* of a block: all are looked at; of more the first, a middle and the last */
 #define ACCESS_SAMPLES (3 * ACCESS_WARPS_ALL)
 
 /* One look: at every warp, or at one that stands for `weight` of them. */

@@ -56,8 +56,8 @@ static void forget_loop(struct lanes_walk *w, struct lanes_state *s, uint32_t fr
 	}
 	lanes_drop_slots(&w->run, s, is_of_loop, &l);
 	for (unsigned i = 0; i < LANES_PREDS; i++) {
-		s->p[i].carry[0] = s->up[i].carry[0] = LANES_NONE;
-		s->p[i].carry[1] = s->up[i].carry[1] = LANES_NONE;
+		lanes_plain(&s->p[i]);
+		lanes_plain(&s->up[i]);
 		if (s->p[i].known != LANES_ALL)
 			s->p[i].is_uniform = false;
 	}
@@ -79,11 +79,18 @@ static void go(struct lanes_walk *w, uint32_t block, uint32_t edge, const struct
 		w->left = w->now;
 		w->left.crew = *crew;
 		forget_loop(w, &w->left, block, to);
-		lanes_arrive(w, to, &w->left);
+		lanes_arrive(w, block, to, &w->left);
+		return;
+	}
+	if (w->trips && leaves_loop(w->g, block, to) && w->trips[w->g->blocks[block].loop]) {
+		w->left = w->now;
+		w->left.crew = *crew;
+		lanes_leave_loop(w, &w->left, w->g->blocks[block].loop);
+		lanes_arrive(w, block, to, &w->left);
 		return;
 	}
 	w->now.crew = *crew;
-	lanes_arrive(w, to, &w->now);
+	lanes_arrive(w, block, to, &w->now);
 	w->now.crew = kept;
 }
 
@@ -93,7 +100,7 @@ static struct lanes_pred taken(struct lanes_walk *w, uint32_t i)
 	const struct sass_insn *insn = &w->g->insns[i];
 	const struct lanes_insn *x = &w->run.c->insns[i];
 	struct lanes_pred p = lanes_guard(&w->run, &w->now, insn);
-	const struct lanes_pred open = {0, 0, 1, LANES_OPERATION, {LANES_NONE, LANES_NONE}};
+	const struct lanes_pred open = lanes_open(true, LANES_OPERATION);
 
 	for (unsigned k = 0; k < x->sources_n; k++) {
 		const uint8_t kind = x->source[k].kind;
@@ -159,6 +166,8 @@ static void branch(struct lanes_walk *w, uint32_t block, uint32_t i)
 		note_branch(w, i, &p);
 	if (w->out)
 		w->out->blocks[block].parts = flow == CFG_BRANCH && on && off;
+	if (w->out && flow == CFG_BRANCH)
+		lanes_count_trips(w, block, &p);
 	if (!is_whole) {
 		to.lanes = on | open;
 		on_way.lanes = off | open;
@@ -318,19 +327,25 @@ static void walk_once(struct lanes_walk *w)
 	}
 }
 
+static void begin_again(struct lanes_walk *w)
+{
+	for (uint32_t b = 0; b < w->g->blocks_n; b++)
+		w->places[b] = (struct lanes_place){.spare = w->places[b].in ? w->places[b].in
+									     : w->places[b].spare};
+	memset(w->run.has_made, 0, w->g->insns_n);
+}
+
 /* Begun again when a symbol turned out to be less aligned than it was taken to be; it stays so. */
 static void walk(struct lanes_walk *w)
 {
 	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
 		w->is_stale = false;
 		lanes_start(&w->run, &w->now);
-		lanes_arrive(w, 0, &w->now);
+		lanes_arrive(w, CFG_NONE, 0, &w->now);
 		walk_once(w);
 		if (!w->is_stale || w->is_over || w->no_memory)
 			return;
-		for (uint32_t b = 0; b < w->g->blocks_n; b++)
-			w->places[b] = (struct lanes_place){
-				.spare = w->places[b].in ? w->places[b].in : w->places[b].spare};
+		begin_again(w);
 	}
 	w->is_over = true;
 }
@@ -338,6 +353,9 @@ static void walk(struct lanes_walk *w)
 static void look_at_all(struct lanes_walk *w, struct lanes_result *out)
 {
 	w->out = out;
+	out->sites_n = 0;
+	out->trips_differ = false;
+	memset(out->blocks, 0, w->g->blocks_n * sizeof(*out->blocks));
 	for (uint32_t b = 0; b < w->g->blocks_n; b++) {
 		const struct lanes_place *p = &w->places[b];
 		struct lanes_block *r = &out->blocks[b];
@@ -349,6 +367,51 @@ static void look_at_all(struct lanes_walk *w, struct lanes_result *out)
 		r->is_reached = true;
 		r->edges = p->edges;
 	}
+}
+
+/* A loop that nobody comes back to runs once. */
+static void note_single_turns(const struct lanes_walk *w, struct lanes_result *out)
+{
+	for (uint32_t l = 0; l < w->g->loops_n; l++) {
+		const uint32_t header = w->g->loops[l].header;
+		const struct cfg_block *b = &w->g->blocks[header];
+		bool comes_back = false;
+
+		for (uint32_t i = 0; i < b->predecessors_n; i++) {
+			const uint32_t from = w->g->edges[b->predecessors + i];
+			const struct cfg_block *x = &w->g->blocks[from];
+
+			for (uint32_t k = 0; k < x->successors_n && cfg_in_loop(w->g, from, l); k++)
+				comes_back |= w->g->edges[x->successors + k] == header &&
+					      (k >= 64 || out->blocks[from].edges >> k & 1);
+		}
+		if (out->blocks[header].is_reached && !comes_back)
+			out->trips[l] = 1;
+	}
+}
+
+/* Where loops run a known number of times, once more: behind them their counters are known. */
+static void walk_behind_loops(struct lanes_walk *w, struct lanes_result *out)
+{
+	bool is_useful = false;
+
+	for (uint32_t l = 0; l < w->g->loops_n; l++)
+		is_useful |= out->trips[l] > 1;
+	if (!is_useful)
+		return;
+	w->trips = arena_copy(w->arena, out->trips, w->g->loops_n * sizeof(*out->trips));
+	w->no_memory |= !w->trips;
+	if (!w->trips)
+		return;
+	w->out = NULL;
+	begin_again(w);
+	lanes_values_free(&w->run.v);
+	w->no_memory |= !lanes_values_init(&w->run.v, w->arena);
+	walk(w);
+	if (w->is_over || w->no_memory)
+		return;
+	look_at_all(w, out);
+	note_single_turns(w, out);
 }
 
 /* ------------------------------------------------------------------------------------- all of it */
@@ -420,7 +483,8 @@ int lanes_run(const struct lanes_code *c, const struct lanes_launch *l,
 
 	memset(out, 0, sizeof(*out));
 	out->blocks = arena_array(arena, c->g->blocks_n, sizeof(*out->blocks));
-	if (!w || !out->blocks || !prepare(w, c, l, warp, scratch)) {
+	out->trips = arena_array(arena, c->g->loops_n, sizeof(*out->trips));
+	if (!w || !out->blocks || !out->trips || !prepare(w, c, l, warp, scratch)) {
 		no_memory(e);
 	} else if (c->g->blocks_n > BLOCKS_MOST || !c->g->insns_n) {
 		r = 0;
@@ -434,7 +498,9 @@ int lanes_run(const struct lanes_code *c, const struct lanes_launch *l,
 		if (!w->is_over && !w->no_memory) {
 			out->is_complete = true;
 			look_at_all(w, out);
-			out->is_complete = !w->run.v.is_full;
+			note_single_turns(w, out);
+			walk_behind_loops(w, out);
+			out->is_complete = !w->run.v.is_full && !w->is_over;
 		}
 		out->steps = w->steps;
 		r = w->no_memory ? no_memory(e) : 0;

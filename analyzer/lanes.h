@@ -74,6 +74,9 @@ struct lanes_result {
 	struct lanes_site *sites; /* by instruction */
 	uint32_t sites_n;
 	struct lanes_block *blocks; /* as in the cfg */
+	/* Iterations of each loop whenever a warp enters it, 0 = not known; whether they differ by warp. */
+	uint64_t *trips;
+	bool trips_differ;
 };
 
 struct lanes_code;

@@ -232,7 +232,7 @@ uint32_t lanes_logic(struct lanes_values *v, const uint32_t in[3], unsigned tabl
 
 struct lanes_pred lanes_logic_pred(const struct lanes_pred in[3], unsigned table)
 {
-	struct lanes_pred out = {.carry = {LANES_NONE, LANES_NONE}};
+	struct lanes_pred out = {LANES_PLAIN};
 	uint32_t can[2] = {0, 0};
 	unsigned open = 0, uniform = 0;
 
@@ -361,8 +361,7 @@ static void decide_equal(struct lanes_values *v, uint32_t a, uint32_t b,
 struct lanes_pred lanes_compare(struct lanes_values *v, uint32_t a, uint32_t b,
 				enum sass_modifier relation, bool is_unsigned)
 {
-	struct lanes_pred out = {.carry = {LANES_NONE, LANES_NONE},
-				 .reasons = lanes_reasons(v, a) | lanes_reasons(v, b),
+	struct lanes_pred out = {LANES_PLAIN, .reasons = lanes_reasons(v, a) | lanes_reasons(v, b),
 				 .is_uniform = lanes_is_uniform(v, a) && lanes_is_uniform(v, b)};
 	uint32_t x[LANES], y[LANES];
 

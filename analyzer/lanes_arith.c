@@ -408,6 +408,12 @@ void lanes_step_compare(struct lanes_writing *w, const struct lanes_insn *x)
 	in[1] = lanes_read_pred(w->run, w->s, with);
 	in[2] = lanes_same(true);
 	p = lanes_logic_pred(in, table);
+	if (!x->is_x && table == 0xc0 && lanes_all(&in[1], LANES_ALL, true)) {
+		p.compared[0] = a;
+		p.compared[1] = b;
+		p.relation = x->relation;
+		p.is_unsigned = x->is_unsigned;
+	}
 	in[0] = lanes_not(&in[0]);
 	in[2] = lanes_logic_pred(in, table);
 	lanes_write_pred(w, &x->dest[0], p);

@@ -25,6 +25,7 @@ struct meeting {
 	uint32_t block;
 	struct lanes_state *old;
 	const struct lanes_state *in;
+	bool is_back;        /* from the end of a turn of the loop that begins here */
 	bool is_one_crew;    /* all lanes come by one of the ways */
 	bool is_final;       /* what changes now is unknown */
 	uint32_t take, both; /* lanes that come only by the new way; by either */
@@ -45,17 +46,48 @@ static bool is_joined_here(const struct meeting *m, uint32_t form)
 	return v->forms.at[form].terms && lanes_mentions(v, form, LANES_JOINED, m->block);
 }
 
+/* By how much it grows from one time to the next. */
+static void note_step(struct lanes_values *v, uint32_t symbol, uint32_t in, uint32_t from)
+{
+	const uint32_t d = lanes_lower(v, lanes_add(v, lanes_without_pattern(v, in),
+						    lanes_scale(v, from, UINT64_MAX)));
+	struct lanes_symbol *s = &v->symbols.at[symbol];
+	uint32_t number;
+
+	if (d == LANES_NONE || !lanes_is_number(v, d << 2 | LANES_LOW, &number) ||
+	    (s->step_known && s->step != (int32_t)number)) {
+		s->step_known = 2;
+	} else if (!s->step_known) {
+		s->step_known = 1;
+		s->step = (int32_t)number;
+	}
+}
+
+/* What comes from the end of a turn says how the value grows, what comes from outside how it begins. */
+static void note_growth(struct meeting *m, uint32_t symbol, uint32_t old, uint32_t in)
+{
+	struct lanes_values *v = &m->w->run.v;
+	const uint32_t parent = v->symbols.at[symbol].parent;
+
+	if (m->is_back && is_joined_here(m, in))
+		note_step(v, symbol, in, lanes_term(v, symbol, 1));
+	else if (m->is_back && !is_joined_here(m, old)) /* the first turn */
+		note_step(v, symbol, in, parent);
+	else if (m->is_back)
+		v->symbols.at[symbol].step_known = 2;
+	else if (lanes_lower(v, lanes_without_pattern(v, in)) != lanes_lower(v, parent))
+		v->symbols.at[symbol].is_reentered = true;
+}
+
 /* How far the new value is a multiple of a power of two away from what the symbol began with. */
 static void note_alignment(struct meeting *m, uint32_t symbol, uint32_t in)
 {
 	struct lanes_values *v = &m->w->run.v;
 	const uint32_t parent = v->symbols.at[symbol].parent;
 	uint64_t residue, modulus;
-	uint32_t from = parent, d;
+	uint32_t from = is_joined_here(m, in) ? lanes_term(v, symbol, 1) : parent, d;
 	unsigned aligned = 0;
 
-	if (is_joined_here(m, in))
-		from = lanes_term(v, symbol, 1);
 	d = lanes_add(v, lanes_without_pattern(v, in), lanes_scale(v, from, UINT64_MAX));
 	if (d != LANES_NONE) {
 		modulus = lanes_alignment(v, d, UINT64_C(1) << 12, false, &residue);
@@ -88,6 +120,7 @@ static uint32_t joined(struct meeting *m, unsigned q, uint32_t old, uint32_t in,
 	if (symbol == LANES_NONE)
 		return symbol;
 	aligned = v->symbols.at[symbol].aligned;
+	note_growth(m, symbol, old, in);
 	note_alignment(m, symbol, in);
 	if (!is_joined_here(m, old))
 		note_alignment(m, symbol, old);
@@ -266,6 +299,11 @@ static void meet_registers(struct meeting *m)
 	}
 }
 
+static bool is_of_block(const struct lanes_symbol *s, const void *ctx)
+{
+	return s->kind == LANES_JOINED && s->owner == *(const uint32_t *)ctx;
+}
+
 static void meet_pred(struct meeting *m, struct lanes_pred *a, const struct lanes_pred *b)
 {
 	const uint32_t lanes = m->old->crew.lanes | m->in->crew.lanes;
@@ -282,15 +320,14 @@ static void meet_pred(struct meeting *m, struct lanes_pred *a, const struct lane
 	if (p.is_uniform)
 		p.known = p.value = 0;
 	p.reasons |= b->reasons | (a->reasons == 0 && p.known != LANES_ALL ? LANES_PARTED : 0);
-	if (a->carry[0] != b->carry[0] || a->carry[1] != b->carry[1] || !m->is_one_crew)
-		p.carry[0] = p.carry[1] = LANES_NONE;
-	for (unsigned k = 0; k < 2; k++)
-		if (p.carry[k] != LANES_NONE && is_joined_here(m, p.carry[k]))
-			p.carry[0] = p.carry[1] = LANES_NONE;
+	if (a->carry[0] != b->carry[0] || a->carry[1] != b->carry[1] || !m->is_one_crew ||
+	    memcmp(a->compared, b->compared, sizeof(a->compared)) || a->relation != b->relation ||
+	    a->is_unsigned != b->is_unsigned || a->is_opposite != b->is_opposite ||
+	    lanes_has_origin(&m->w->run, &p, is_of_block, &m->block))
+		lanes_plain(&p);
 	if (memcmp(&p, a, sizeof(p))) {
 		if (m->is_final)
-			p = (struct lanes_pred){
-				0, 0, 0, p.reasons | LANES_LIMIT, {LANES_NONE, LANES_NONE}};
+			p = lanes_open(false, p.reasons | LANES_LIMIT);
 		m->is_changed |= memcmp(&p, a, sizeof(p)) != 0;
 		*a = p;
 	}
@@ -309,6 +346,14 @@ static void meet_crew(struct meeting *m, struct lanes_crew *a, const struct lane
 		c.is_split = LANES_SPLIT_MIXED;
 	m->is_changed |= memcmp(a, &c, sizeof(c)) != 0;
 	*a = c;
+}
+
+static bool comes_back(const struct cfg *g, uint32_t from, uint32_t block)
+{
+	const uint32_t loop = g->blocks[block].loop;
+
+	return from != CFG_NONE && loop != CFG_NONE && g->loops[loop].header == block &&
+	       cfg_in_loop(g, from, loop);
 }
 
 static bool is_one_crew(const struct lanes_crew *a, const struct lanes_crew *b)
@@ -337,7 +382,7 @@ static void meet_slots(struct meeting *m)
 	s->slots_n = n;
 }
 
-void lanes_arrive(struct lanes_walk *w, uint32_t block, const struct lanes_state *s)
+void lanes_arrive(struct lanes_walk *w, uint32_t from, uint32_t block, const struct lanes_state *s)
 {
 	struct lanes_place *p = &w->places[block];
 	struct meeting m = {.w = w, .block = block, .in = s};
@@ -353,6 +398,7 @@ void lanes_arrive(struct lanes_walk *w, uint32_t block, const struct lanes_state
 		return;
 	}
 	m.old = p->in;
+	m.is_back = comes_back(w->g, from, block);
 	m.is_one_crew = is_one_crew(&p->in->crew, &s->crew);
 	m.is_final = p->visits > VISITS_FREE;
 	m.take = s->crew.lanes & ~p->in->crew.lanes;

@@ -18,6 +18,7 @@ struct lanes_pred lanes_not(const struct lanes_pred *a)
 
 	p.value = ~p.value & p.known;
 	p.carry[0] = p.carry[1] = LANES_NONE;
+	p.is_opposite = !p.is_opposite;
 	return p;
 }
 

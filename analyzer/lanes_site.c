@@ -69,6 +69,23 @@ static unsigned addresses(const struct request *r)
 	return different(a, n);
 }
 
+/* Bytes that some lane accesses, each once. */
+static unsigned different_bytes(const struct request *r)
+{
+	int64_t a[LANES];
+	unsigned n = 0, sum = 0;
+
+	for (unsigned i = 0; i < LANES; i++)
+		if (r->lanes >> i & 1)
+			a[n++] = r->at[i];
+	different(a, n);
+	for (unsigned i = 0; i < n; i++)
+		sum += i + 1 < n && a[i + 1] - a[i] < (int64_t)r->bytes
+			       ? (unsigned)(a[i + 1] - a[i])
+			       : r->bytes;
+	return sum;
+}
+
 /* The most different words that one bank has to give to some lanes. */
 static unsigned worst_bank(const struct request *r, uint32_t lanes)
 {
@@ -244,7 +261,7 @@ static void measure_sectors(const struct lanes_run *run, uint32_t form, const st
 		out->high = n > out->high ? (uint16_t)n : out->high;
 	}
 	out->is_known = has_value;
-	out->ideal = (uint16_t)((out->addresses * r->bytes + LANES_SECTOR - 1) / LANES_SECTOR);
+	out->ideal = (uint16_t)((different_bytes(r) + LANES_SECTOR - 1) / LANES_SECTOR);
 	out->is_assumed |= out->low != out->high;
 	if (out->low != out->high)
 		out->reasons |= lanes_form_reasons(&run->v, form);
@@ -257,7 +274,7 @@ static void measure_wavefronts(const struct request *r, unsigned matrices, struc
 	out->value = (uint16_t)wavefronts(r, matrices, &least);
 	out->high = out->value;
 	out->low = out->value;
-	out->ideal = (uint16_t)((out->addresses * (matrices ? 16 : r->bytes) + 127) / 128);
+	out->ideal = (uint16_t)((different_bytes(r) + 127) / 128);
 	out->is_known = true;
 }
 

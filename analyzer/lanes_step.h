@@ -18,7 +18,21 @@ struct lanes_pred {
 	uint32_t is_uniform;
 	uint32_t reasons;
 	uint32_t carry[2]; /* forms whose sum's carry it is, LANES_NONE = it is none */
+	/* The comparison that it is: two values, LANES_NONE = it is none. */
+	uint32_t compared[2];
+	uint16_t relation; /* enum sass_modifier */
+	uint8_t is_unsigned, is_opposite;
 };
+
+#define LANES_PLAIN .carry = {LANES_NONE, LANES_NONE}, .compared = {LANES_NONE, LANES_NONE}
+
+/* It is what it is by its bits alone. */
+static inline void lanes_plain(struct lanes_pred *p)
+{
+	p->carry[0] = p->carry[1] = p->compared[0] = p->compared[1] = LANES_NONE;
+	p->relation = 0;
+	p->is_unsigned = p->is_opposite = 0;
+}
 
 /* Which lanes are on their way together. */
 struct lanes_crew {
@@ -127,13 +141,12 @@ static inline uint32_t lanes_made_key(uint8_t kind, unsigned reg)
 
 static inline struct lanes_pred lanes_same(bool value)
 {
-	return (struct lanes_pred){
-		value ? LANES_ALL : 0, LANES_ALL, false, 0, {LANES_NONE, LANES_NONE}};
+	return (struct lanes_pred){.value = value ? LANES_ALL : 0, .known = LANES_ALL, LANES_PLAIN};
 }
 
 static inline struct lanes_pred lanes_open(bool is_uniform, uint32_t reasons)
 {
-	return (struct lanes_pred){0, 0, is_uniform, reasons, {LANES_NONE, LANES_NONE}};
+	return (struct lanes_pred){.is_uniform = is_uniform, .reasons = reasons, LANES_PLAIN};
 }
 
 static inline bool lanes_is_reg(const struct lanes_arg *a)
@@ -162,6 +175,14 @@ void lanes_step_plop(struct lanes_writing *w, const struct lanes_insn *x);
 
 /* Executes instruction i; branches go nowhere. */
 void lanes_step(struct lanes_run *run, struct lanes_state *s, uint32_t i);
+
+/* Forgets what comparisons and carries are made of, where the callback says so of a symbol. */
+void lanes_drop_origins(struct lanes_run *run, struct lanes_state *s,
+			bool (*is_such)(const struct lanes_symbol *s, const void *ctx),
+			const void *ctx);
+bool lanes_has_origin(const struct lanes_run *run, const struct lanes_pred *p,
+		      bool (*is_such)(const struct lanes_symbol *s, const void *ctx),
+		      const void *ctx);
 
 /* Where two values meet: of `take` the lanes of b, else of a. Unknown where that is no value. */
 uint32_t lanes_select(struct lanes_values *v, uint32_t a, uint32_t b, uint32_t take);

@@ -46,13 +46,16 @@ enum lanes_symbol_kind {
 
 struct lanes_symbol {
 	uint8_t kind;
-	bool is_pointer; /* an argument of eight bytes */
-	bool has_range;  /* 0 to high */
-	uint8_t aligned; /* LANES_JOINED: it is `parent` plus a multiple of 2^aligned */
-	uint32_t owner;  /* instruction or block, LANES_NONE = none */
+	bool is_pointer;    /* an argument of eight bytes */
+	bool has_range;     /* 0 to high */
+	uint8_t aligned;    /* LANES_JOINED: it is `parent` plus a multiple of 2^aligned */
+	uint8_t step_known; /* LANES_JOINED: grows by `step` each time; 0 = not seen, 1 = so, 2 = no */
+	bool is_reentered; /* LANES_JOINED: it did not always begin with `parent` */
+	uint32_t owner;    /* instruction or block, LANES_NONE = none */
 	uint32_t reasons;
 	uint32_t parent; /* form, LANES_NONE = none */
 	uint64_t key, high;
+	int64_t step;
 };
 
 struct lanes_terms {

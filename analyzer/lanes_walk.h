@@ -27,12 +27,22 @@ struct lanes_walk {
 	bool is_stale; /* less is known of a symbol than when it was used */
 	bool is_over;  /* a limit was met */
 	bool no_memory;
+	const uint64_t *trips; /* of each loop, from a walk before; NULL = there was none */
 	/* the last pass, that only looks */
 	struct lanes_result *out;
 	uint32_t room;
 };
 
-/* A state comes to a block by one more way; the block waits for its turn where that changes anything. */
-void lanes_arrive(struct lanes_walk *w, uint32_t block, const struct lanes_state *s);
+/*
+ * A state comes to a block from the end of another, CFG_NONE = from outside; the block waits for its turn where that
+ * changes anything.
+ */
+void lanes_arrive(struct lanes_walk *w, uint32_t from, uint32_t block, const struct lanes_state *s);
+
+/* What is a counter of a loop that is left, and how often it ran is known: its last value. */
+void lanes_leave_loop(struct lanes_walk *w, struct lanes_state *s, uint32_t loop);
+
+/* How often the loop runs that a block's branch leaves, by what decides whether it is taken; into w->out. */
+void lanes_count_trips(struct lanes_walk *w, uint32_t block, const struct lanes_pred *p);
 
 #endif

@@ -66,6 +66,30 @@ void lanes_drop_slots(struct lanes_run *run, struct lanes_state *s,
 	s->slots_n = n;
 }
 
+bool lanes_has_origin(const struct lanes_run *run, const struct lanes_pred *p,
+		      bool (*is_such)(const struct lanes_symbol *s, const void *ctx),
+		      const void *ctx)
+{
+	for (unsigned k = 0; k < 2; k++)
+		if ((p->carry[k] != LANES_NONE && lanes_any(&run->v, p->carry[k], is_such, ctx)) ||
+		    (p->compared[k] != LANES_NONE && lanes_half(p->compared[k]) != LANES_UNKNOWN &&
+		     lanes_any(&run->v, lanes_of(p->compared[k]), is_such, ctx)))
+			return true;
+	return false;
+}
+
+void lanes_drop_origins(struct lanes_run *run, struct lanes_state *s,
+			bool (*is_such)(const struct lanes_symbol *s, const void *ctx),
+			const void *ctx)
+{
+	for (unsigned q = 0; q < 2 * LANES_PREDS; q++) {
+		struct lanes_pred *p = q < LANES_PREDS ? &s->p[q] : &s->up[q - LANES_PREDS];
+
+		if (lanes_has_origin(run, p, is_such, ctx))
+			lanes_plain(p);
+	}
+}
+
 /*
  * An instruction is executed again: what still holds a number that it made before gets another name. Halves of
  * one form stay together.
@@ -101,14 +125,7 @@ void lanes_rename_made(struct lanes_run *run, struct lanes_state *s, uint32_t i)
 		*lanes_cell(run, s, q) = lanes_with_symbol(v, old, form, &symbol);
 	}
 	lanes_drop_slots(run, s, is_made_by, &i);
-	for (unsigned q = 0; q < 2 * LANES_PREDS; q++) {
-		struct lanes_pred *p = q < LANES_PREDS ? &s->p[q] : &s->up[q - LANES_PREDS];
-
-		for (unsigned k = 0; k < 2; k++)
-			if (p->carry[k] != LANES_NONE &&
-			    lanes_mentions(v, p->carry[k], LANES_MADE, i))
-				p->carry[0] = p->carry[1] = LANES_NONE;
-	}
+	lanes_drop_origins(run, s, is_made_by, &i);
 }
 
 /* ------------------------------------------------------------------------------------- writing */
@@ -192,7 +209,7 @@ void lanes_write_pred(struct lanes_writing *w, const struct lanes_arg *a, struct
 	to->value = ((value.value & sure) | (old.value & ~sure)) & to->known;
 	to->is_uniform = value.is_uniform && old.is_uniform && w->guard.is_uniform && !to->known;
 	to->reasons = value.reasons | old.reasons | w->guard.reasons;
-	to->carry[0] = to->carry[1] = LANES_NONE;
+	lanes_plain(to);
 }
 
 /* All registers that an instruction writes become unknown; with `shared` numbers that all lanes share. */

@@ -566,6 +566,64 @@ static void scattered_words_are_excess(void **state)
 	}
 }
 
+/*
+ * gemm_bad: a thread loads a[row n + k] and b[col n + k] for each of n k, 16 rows and 16 columns a block. A warp is two
+ * rows of 16 threads: 2 addresses of a, 16 of b, all of them n halves apart.
+ */
+static void loops_are_counted_with_their_arguments(void **state)
+{
+	static const struct geometry at = {{64, 64, 1}, {16, 16, 1}};
+	const struct arguments a = arguments(OUT, IN, 1024);
+	const double warps = 64 * 64 * 8;
+
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct loaded l = load("gemm_bad", *arch);
+		const struct kernel_access_launch x = access_launch(&l, &at, &a);
+		const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+		double loads = 0, sectors = 0;
+
+		assert_non_null(m);
+		for (size_t i = 0; i < m->sites_n; i++) {
+			if (strcmp(m->sites[i].kind, "load"))
+				continue;
+			assert_int_equal(m->sites[i].requests.label, QUANTITY_DERIVED);
+			loads += m->sites[i].requests.value;
+			sectors +=
+				m->sites[i].requests.value * m->sites[i].sectors_per_request.value;
+		}
+		assert_true(loads == warps * 2 * 1024);
+		assert_true(sectors == warps * (2 + 16) * 1024);
+		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_DERIVED);
+		assert_true(m->sectors_per_request_load.value == 9);
+		drop(&l);
+	}
+}
+
+/* Another size: another number of turns, also where the unrolled loop leaves a rest. */
+static void a_rest_of_a_loop_is_counted(void **state)
+{
+	static const struct geometry at = {{2, 2, 1}, {16, 16, 1}};
+
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++)
+		for (uint32_t n = 1; n < 40; n++) {
+			struct loaded l = load("gemm_bad", *arch);
+			const struct arguments a = arguments(OUT, IN, n);
+			const struct kernel_access_launch x = access_launch(&l, &at, &a);
+			const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+			double loads = 0;
+
+			assert_non_null(m);
+			for (size_t i = 0; i < m->sites_n; i++)
+				if (!strcmp(m->sites[i].kind, "load"))
+					loads += m->sites[i].requests.value;
+			if (loads != 2.0 * n * 4 * 8)
+				fail_msg("sm_%s, n %u: %g loads", *arch, n, loads);
+			drop(&l);
+		}
+}
+
 /* Two blocks of two warps are all looked at: then it is no estimate. */
 static void all_warps_of_a_small_grid_are_a_proof(void **state)
 {
@@ -672,6 +730,8 @@ int main(void)
 		cmocka_unit_test(the_start_of_a_buffer_counts),
 		cmocka_unit_test(words_side_by_side_are_sectors),
 		cmocka_unit_test(scattered_words_are_excess),
+		cmocka_unit_test(loops_are_counted_with_their_arguments),
+		cmocka_unit_test(a_rest_of_a_loop_is_counted),
 		cmocka_unit_test(all_warps_of_a_small_grid_are_a_proof),
 		cmocka_unit_test(halves_belong_together),
 		cmocka_unit_test(alignment_follows_sums),
