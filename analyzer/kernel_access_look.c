@@ -21,7 +21,7 @@ const char *access_why(uint32_t reasons)
 	if (reasons & LANES_LIMIT)
 		return access_why_limit;
 	if (reasons & LANES_ARGUMENT)
-		return "it depends on arguments whose values are not known (kbn analyze takes them as --arg)";
+		return "it depends on arguments that are not known or differ between launches (kbn analyze takes them as --arg)";
 	if (reasons & LANES_LOADED)
 		return "it depends on what memory holds";
 	if (reasons & LANES_PARTED)
@@ -34,7 +34,7 @@ const char *access_why(uint32_t reasons)
 const char *access_why_absent(uint32_t reasons)
 {
 	if (reasons & LANES_ARGUMENT)
-		return "fewer lanes may take part: that depends on arguments whose values are not known";
+		return "fewer lanes may take part: that depends on arguments that are not known or differ between launches";
 	if (reasons & LANES_LOADED)
 		return "fewer lanes may take part: that depends on what memory holds";
 	return "fewer lanes may take part in some warps";

@@ -92,7 +92,9 @@ static uint32_t constant_symbol(struct lanes_run *run, uint32_t bank, uint32_t o
 	const bool is_upper = width == 8 && offset & 4;
 	struct lanes_symbol s = {.kind = LANES_CONSTANT,
 				 .owner = LANES_NONE,
-				 .reasons = is_param ? LANES_ARGUMENT : 0,
+				 .reasons = is_param ? LANES_ARGUMENT
+					    : bank   ? LANES_LOADED
+						     : 0,
 				 .parent = LANES_NONE};
 	uint32_t form;
 

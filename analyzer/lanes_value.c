@@ -619,10 +619,12 @@ static struct bits bits_of_symbol(const struct lanes_values *v, const struct lan
 {
 	struct bits b = {1, 0};
 
-	if (s->kind == LANES_CONSTANT && pointers && s->is_pointer)
-		return (struct bits){256 < most ? 256 : most, 0};
 	if (s->kind == LANES_CONSTANT && s->aligned)
-		return (struct bits){UINT64_C(1) << s->aligned, s->high};
+		b = (struct bits){UINT64_C(1) << s->aligned, s->high};
+	if (s->kind == LANES_CONSTANT && pointers && s->is_pointer && b.modulus < 256)
+		return (struct bits){256 < most ? 256 : most, b.residue};
+	if (s->kind == LANES_CONSTANT)
+		return b;
 	if (!depth || s->parent == LANES_NONE || s->kind == LANES_UPPER)
 		return b;
 	b = bits_of(v, s->parent, most, pointers, depth - 1);

@@ -495,6 +495,33 @@ static void the_start_of_a_buffer_counts(void **state)
 	drop(&l);
 }
 
+/* Launches whose buffers differ have pointers of which the lowest bits are known all the same. */
+static void what_pointers_agree_in_counts(void **state)
+{
+	static const struct geometry at = {{4, 1, 1}, {256, 1, 1}};
+	struct loaded l = load("uncoalesced_good", "90");
+	struct arguments a = arguments(OUT, IN + 4, 1024);
+	struct lanes_result r;
+
+	(void)state;
+	memset(a.known + 1, 0, 7); /* a byte of each pointer */
+	memset(a.known + 9, 0, 7);
+	r = run(&l, &at, &a, &every);
+	assert_int_equal(r.sites[0].value, 5);
+	assert_int_equal(r.sites[0].low, 5);
+	assert_false(r.sites[0].is_assumed);
+	assert_int_equal(r.sites[1].value, 4);
+	assert_false(r.sites[1].is_assumed);
+	a.known[0] = a.known[8] = 0xf; /* 16 bytes */
+	r = run(&l, &at, &a, &every);
+	assert_int_equal(r.sites[0].value, 5);
+	assert_int_equal(r.sites[0].low, 5);
+	assert_int_equal(r.sites[1].value, 4);
+	assert_int_equal(r.sites[1].high, 5);
+	assert_true(r.sites[1].is_assumed);
+	drop(&l);
+}
+
 /* ------------------------------------------------------------------------------------- the report's */
 
 static struct kernel_access_launch access_launch(const struct loaded *l, const struct geometry *at,
@@ -728,6 +755,7 @@ int main(void)
 		cmocka_unit_test(odd_blocks_are_looked_at_one_by_one),
 		cmocka_unit_test(a_bound_within_a_warp_takes_lanes_away),
 		cmocka_unit_test(the_start_of_a_buffer_counts),
+		cmocka_unit_test(what_pointers_agree_in_counts),
 		cmocka_unit_test(words_side_by_side_are_sectors),
 		cmocka_unit_test(scattered_words_are_excess),
 		cmocka_unit_test(loops_are_counted_with_their_arguments),
