@@ -160,10 +160,13 @@ void code_close(struct code *c)
 	*c = (struct code){0};
 }
 
-/* Threads that the compiled-in bounds allow; 0 = no bounds. */
+/*
+ * Threads that launch bounds allow; 0 = no bounds. A block size that the kernel requires (.reqntid) is none: the
+ * driver reports what registers allow for such kernels, 1,024 for those that Triton makes for 128.
+ */
 static int64_t bound_of(const struct cubin_function *f)
 {
-	const uint32_t *d = f->block[0] ? f->block : f->max_threads;
+	const uint32_t *d = f->max_threads;
 
 	return d[0] ? (int64_t)d[0] * (d[1] ? d[1] : 1) * (d[2] ? d[2] : 1) : 0;
 }

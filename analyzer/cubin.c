@@ -344,11 +344,14 @@ static int read_section(struct reader *r, const struct elf_section *s, struct er
 	if ((f = function_of(r, s, ".nv.local."))) {
 		r->functions.at[f - 1].local_bytes = clamp32(s->bytes);
 	} else if ((f = function_of(r, s, ".nv.shared."))) {
-		/* CUDA 13 adds what the system takes on sm_90 and newer to the kernel's own. */
-		uint64_t reserved = c->abi >= 8 && c->sm >= 90 ? RESERVED_SMEM : 0;
+		/*
+		 * On sm_90 and newer with what the system takes: the same source has one size from CUDA 11.8
+		 * to 13.2, and drivers report 1,024 less. A size below that comes from code that was linked
+		 * again, and is the kernel's own.
+		 */
+		uint64_t reserved = c->sm >= 90 && s->bytes >= RESERVED_SMEM ? RESERVED_SMEM : 0;
 
-		r->functions.at[f - 1].static_smem_bytes =
-			clamp32(s->bytes > reserved ? s->bytes - reserved : 0);
+		r->functions.at[f - 1].static_smem_bytes = clamp32(s->bytes - reserved);
 	} else {
 		return read_origin(r, s, e);
 	}

@@ -299,6 +299,7 @@ static void test_confirm(void **state)
 					    .ptx_version = 80,
 					    .max_threads = 256,
 					    .local_bytes = -1};
+	struct cubin_function required = {.registers = 40, .static_smem_bytes = 1200};
 	struct session_kernel k = good;
 	char text[160];
 
@@ -310,6 +311,10 @@ static void test_confirm(void **state)
 	k.max_threads = 1024;
 	assert_int_equal(code_confirm(&k, &c, &f, text), CODE_DIFFERS);
 	assert_string_equal(text, "threads per block: driver 1024, code 256");
+	/* the driver does not report a block size that the kernel requires */
+	required.block[0] = 128;
+	assert_int_equal(code_confirm(&k, &c, &required, text), CODE_MATCHES);
+	assert_string_equal(text, "4 attributes compared");
 	k = good;
 	k.registers = 32;
 	assert_int_equal(code_confirm(&k, &c, &f, text), CODE_DIFFERS);
