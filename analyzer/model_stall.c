@@ -237,13 +237,35 @@ static void fill(struct metric_stalls *out, const struct picture v[FARS], enum f
 #undef SHARE
 }
 
+/* By instruction, what its requests are known to touch, 0 = not known; up to `last`. */
+static const float *touched(const struct metric_access *a, uint32_t last, struct arena *scratch)
+{
+	float *of = arena_array(scratch, (size_t)last + 1, sizeof(*of));
+
+	for (size_t i = 0; of && i < a->sites_all; i++) {
+		const struct metric_site *s = &a->sites[i];
+
+		if (s->offset / SASS_BYTES <= last && quantity_known(&s->sectors_per_request))
+			of[s->offset / SASS_BYTES] = (float)s->sectors_per_request.value;
+	}
+	return of;
+}
+
 /* What the lanes' addresses are known to make of accesses, NULL where nothing is. */
 static const float *spread(const struct model_kernel *k, struct arena *scratch)
 {
 	const struct stall_path *p = k->code.sass->path;
+	const float *sectors;
+	uint32_t last = 0;
 	float *of;
 
-	if (!k->access || !k->access->sites_n || !(of = arena_array(scratch, p->n, sizeof(*of))))
+	if (!k->access || !k->access->sites_all ||
+	    !(of = arena_array(scratch, p->n, sizeof(*of))))
+		return NULL;
+	for (uint32_t i = 0; i < p->n; i++)
+		last = p->steps[i].insn > last ? p->steps[i].insn : last;
+	sectors = touched(k->access, last, scratch);
+	if (!sectors)
 		return NULL;
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct stall_step *step = &p->steps[i];
@@ -251,15 +273,9 @@ static const float *spread(const struct model_kernel *k, struct arena *scratch)
 			step->bytes > 4 || step->pipe == STALL_PIPE_GLOBAL
 				? step->bytes / (step->pipe == STALL_PIPE_GLOBAL ? 1.0 : 4.0)
 				: 1;
+		const double known = sectors[step->insn];
 
-		of[i] = 1;
-		for (size_t s = 0; s < k->access->sites_n && side_by_side > 0; s++) {
-			const struct metric_site *site = &k->access->sites[s];
-
-			if (site->offset == (uint64_t)step->insn * SASS_BYTES &&
-			    quantity_known(&site->sectors_per_request))
-				of[i] = (float)(site->sectors_per_request.value / side_by_side);
-		}
+		of[i] = side_by_side > 0 && known > 0 ? (float)(known / side_by_side) : 1;
 	}
 	return of;
 }

@@ -159,7 +159,7 @@ static const struct metric_site *worst(const struct model_kernel *k, const char 
 {
 	const struct metric_access *a = k->access;
 
-	for (size_t i = 0; a && i < a->sites_n; i++)
+	for (size_t i = 0; a && i < a->sites_all; i++)
 		for (const char *const *kind = kinds; *kind; kind++)
 			if (!strcmp(a->sites[i].kind, *kind))
 				return &a->sites[i];
@@ -230,7 +230,7 @@ static const char *atomics(const struct trap_case *c)
 	const struct metric_access *a = c->k->access;
 	const double blocks = (double)count_volume(c->k->shape->grid);
 
-	for (size_t i = 0; a && !c->k->shape->overflow && i < a->sites_n; i++) {
+	for (size_t i = 0; a && !c->k->shape->overflow && i < a->sites_all; i++) {
 		const struct metric_site *s = &a->sites[i];
 		const char *at;
 		char requests[TEXT_NUMBER];

@@ -391,7 +391,7 @@ static struct parting worst_parting(const struct advice_case *c)
 	const struct metric_access *a = c->k->access;
 	struct parting worst = {0};
 
-	for (size_t i = 0; a && c->sass && c->warps > 0 && i < a->sites_n; i++) {
+	for (size_t i = 0; a && c->sass && c->warps > 0 && i < a->sites_all; i++) {
 		const struct metric_site *s = &a->sites[i];
 		struct parting p;
 

@@ -55,10 +55,10 @@ static struct sites sites_of(const struct advice_case *c, const char *kind, cons
 	bool are_counted = true;
 	double weights = 0;
 
-	for (size_t i = 0; a && i < a->sites_n; i++)
+	for (size_t i = 0; a && i < a->sites_all; i++)
 		if (is_kind(&a->sites[i], kind, other))
 			are_counted &= requests_of(&a->sites[i]) > 0;
-	for (size_t i = 0; a && i < a->sites_n; i++) {
+	for (size_t i = 0; a && i < a->sites_all; i++) {
 		const struct metric_site *s = &a->sites[i];
 		const double weight = are_counted ? requests_of(s) : 1;
 		const bool is_known = quantity_known(&s->sectors_per_request) &&
@@ -293,7 +293,7 @@ static const struct metric_site *contended(const struct advice_case *c)
 {
 	const struct metric_access *a = c->k->access;
 
-	for (size_t i = 0; a && i < a->sites_n; i++)
+	for (size_t i = 0; a && i < a->sites_all; i++)
 		if (is_kind(&a->sites[i], "atomic", NULL) && a->sites[i].is_everywhere)
 			return &a->sites[i];
 	return NULL;

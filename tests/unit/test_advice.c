@@ -408,7 +408,7 @@ static void test_excess_sectors(void **state)
 	make(&m, "NVIDIA H200", 132 * 8, 256);
 	m.k.access = &m.access;
 	m.access.sites = m.sites;
-	m.access.sites_n = 2;
+	m.access.sites_n = m.access.sites_all = 2;
 	m.sites[0] = (struct metric_site){.offset = 0x80,
 					  .line = "a.cu:7",
 					  .op = "LDG.E",
@@ -444,7 +444,7 @@ static void test_excess_sectors(void **state)
 	arena_free(m.arena);
 }
 
-/* One access of many is known to be scattered: that is not said of all. */
+/* One access of many is known to be scattered: that is not said of all, also of those that are not listed. */
 static void test_what_is_not_known_is_no_excess(void **state)
 {
 	struct made m;
@@ -453,7 +453,8 @@ static void test_what_is_not_known_is_no_excess(void **state)
 	make(&m, "NVIDIA H200", 132 * 8, 256);
 	m.k.access = &m.access;
 	m.access.sites = m.sites;
-	m.access.sites_n = 2;
+	m.access.sites_n = 1;
+	m.access.sites_all = 2;
 	for (int i = 0; i < 2; i++)
 		m.sites[i] = (struct metric_site){.op = "LDG",
 						  .kind = "load",
@@ -479,7 +480,7 @@ static void test_lanes_that_part(void **state)
 	make(&m, "NVIDIA H200", 132 * 8, 256);
 	m.k.access = &m.access;
 	m.access.sites = m.sites;
-	m.access.sites_n = 1;
+	m.access.sites_n = m.access.sites_all = 1;
 	m.sites[0] = (struct metric_site){.offset = 0x100,
 					  .op = "BRA",
 					  .kind = "branch",
@@ -733,7 +734,7 @@ static void any_sites(struct made *m)
 	static const char *const patterns[] = {NULL, "lane stride 4096 B", "all lanes one address"};
 
 	m->access.sites = m->sites;
-	m->access.sites_n = draw(4);
+	m->access.sites_n = m->access.sites_all = draw(4);
 	for (size_t i = 0; i < m->access.sites_n; i++)
 		m->sites[i] = (struct metric_site){.offset = 16 * i,
 						   .op = "OP",

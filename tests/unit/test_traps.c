@@ -57,7 +57,7 @@ static void make(struct made *m)
 	m->site.requests = quantity_unknown("test");
 	m->access.divergence_pct = quantity_unknown("test");
 	m->access.sites = &m->site;
-	m->access.sites_n = 1;
+	m->access.sites_all = 1;
 	arch_describe(&m->hw, "NVIDIA H200", 90, false, NULL, 0);
 	m->k = (struct model_kernel){
 		.shape = &m->shape,
