@@ -20,6 +20,8 @@ const char *access_why(uint32_t reasons)
 {
 	if (reasons & LANES_LIMIT)
 		return access_why_limit;
+	if (reasons & LANES_ALIGNED)
+		return "its address would be no multiple of its size: with these arguments it is not executed";
 	if (reasons & LANES_ARGUMENT)
 		return "it depends on arguments that are not known or differ between launches (kbn analyze takes them as --arg)";
 	if (reasons & LANES_LOADED)

@@ -250,7 +250,7 @@ static void measure_sectors(const struct lanes_run *run, uint32_t form, const st
 		unsigned n;
 
 		/* an address that is no multiple of the size would be an error */
-		if (is_power && modulus < LANES_SECTOR &&
+		if (is_power &&
 		    (at + (uint64_t)r->at[__builtin_ctz(r->lanes)]) & (r->bytes - 1))
 			continue;
 		n = units(r, (int64_t)at, LANES_SECTOR);
@@ -261,6 +261,7 @@ static void measure_sectors(const struct lanes_run *run, uint32_t form, const st
 		out->high = n > out->high ? (uint16_t)n : out->high;
 	}
 	out->is_known = has_value;
+	out->reasons |= has_value ? 0 : LANES_ALIGNED;
 	out->ideal = (uint16_t)((different_bytes(r) + LANES_SECTOR - 1) / LANES_SECTOR);
 	out->is_assumed |= out->low != out->high;
 	if (out->low != out->high)

@@ -651,6 +651,31 @@ static void a_rest_of_a_loop_is_counted(void **state)
 		}
 }
 
+/* A device refuses such an access: the argument is something else, and the code is not for it. */
+static void an_address_between_words_is_no_request(void **state)
+{
+	static const struct geometry at = {{2, 1, 1}, {64, 1, 1}};
+	const struct arguments a = arguments(OUT, IN + 30, 128);
+	struct loaded l = load("uncoalesced_good", "90");
+	const struct kernel_access_launch x = access_launch(&l, &at, &a);
+	const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(m);
+	for (size_t i = 0; i < m->sites_all; i++) {
+		const struct quantity *q = &m->sites[i].sectors_per_request;
+
+		if (strcmp(m->sites[i].kind, "load"))
+			continue;
+		n++;
+		assert_int_equal(q->label, QUANTITY_UNKNOWN);
+		assert_non_null(strstr(q->why, "no multiple of its size"));
+	}
+	assert_true(n > 0);
+	drop(&l);
+}
+
 /* Two blocks of two warps are all looked at: then it is no estimate. */
 static void all_warps_of_a_small_grid_are_a_proof(void **state)
 {
@@ -760,6 +785,7 @@ int main(void)
 		cmocka_unit_test(scattered_words_are_excess),
 		cmocka_unit_test(loops_are_counted_with_their_arguments),
 		cmocka_unit_test(a_rest_of_a_loop_is_counted),
+		cmocka_unit_test(an_address_between_words_is_no_request),
 		cmocka_unit_test(all_warps_of_a_small_grid_are_a_proof),
 		cmocka_unit_test(halves_belong_together),
 		cmocka_unit_test(alignment_follows_sums),
