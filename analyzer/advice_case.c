@@ -191,18 +191,47 @@ bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_b
 
 /* ------------------------------------------------------------------------------------- items */
 
+/* "1 blocks per SM" is what a format makes of a count that happens to be one: takes the plural's s away. */
+static void make_singular(char *text)
+{
+	static const char *const nouns[] = {"blocks",    "warps",  "bytes", "barriers",
+					    "registers", "loads",  "sums",  "operations",
+					    "launches",  "instructions"};
+
+	for (char *at = text; (at = strstr(at, "1 ")); at += 2) {
+		if (at > text && at[-1] != ' ' && at[-1] != '(')
+			continue; /* the end of 21 or 0.1 */
+		for (size_t i = 0; i < sizeof(nouns) / sizeof(*nouns); i++) {
+			const size_t n = strlen(nouns[i]);
+			const size_t cut = !strcmp(nouns[i], "launches") ? 2 : 1;
+			char *end = at + 2 + n;
+
+			if (strncmp(at + 2, nouns[i], n) != 0 || (*end >= 'a' && *end <= 'z'))
+				continue;
+			memmove(end - cut, end, strlen(end) + 1);
+			break;
+		}
+	}
+}
+
 const char *advice_text(struct advice_draft *d, const char *format, ...)
 {
-	char text[600];
-	const char *copy;
-	va_list args;
+	va_list args, again;
+	char *text;
+	int n;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	va_copy(again, args);
+	n = vsnprintf(NULL, 0, format, args);
+	text = n < 0 ? NULL : arena_alloc(d->c->arena, (size_t)n + 1);
+	if (text) {
+		vsnprintf(text, (size_t)n + 1, format, again);
+		make_singular(text);
+	}
+	va_end(again);
 	va_end(args);
-	copy = arena_string(d->c->arena, text, sizeof(text));
-	d->no_memory |= !copy;
-	return copy ? copy : "";
+	d->no_memory |= !text;
+	return text ? text : "";
 }
 
 void advice_add_evidence(struct advice_draft *d, const char *text)

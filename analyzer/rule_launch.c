@@ -343,7 +343,7 @@ enum advice_outcome rule_launch(const struct advice_case *c, struct advice_draft
 	else
 		advice_evidence(
 			d,
-			"kernels ran in %s of the recorded time: the GPU waits for the host, "
+			"kernels ran in at most %s of the recorded time: the GPU waits for the host, "
 			"to which a launch costs about %.0f us",
 			text_pct(busy, c->run->busy_pct), LAUNCH_HOST_US);
 	/*
@@ -434,8 +434,8 @@ bool advice_of_run(struct metric_advice *out, const struct advice_run *run, stru
 	if (!(run->busy_pct < LAUNCH_BUSY_PCT))
 		return false;
 	text_pct(busy, run->busy_pct);
-	advice_evidence(&d, "kernels ran in %s of the recorded time", busy);
-	advice_evidence(&d, "in the other %s no kernel can get faster",
+	advice_evidence(&d, "kernels ran in at most %s of the recorded time", busy);
+	advice_evidence(&d, "in the other %s or more no kernel can get faster",
 			text_pct(idle, 100 - run->busy_pct));
 	advice_try(
 		&d, "larger batches, CUDA graphs, asynchronous copies, fewer synchronisations",

@@ -172,7 +172,7 @@ char *text_ratio(char out[TEXT_NUMBER], double v)
 		snprintf(out, TEXT_NUMBER, "<0.001");
 		return out;
 	}
-	if (v == whole && v > 0) {
+	if (v == whole) {
 		snprintf(out, TEXT_NUMBER, "%.0f", v);
 		return out;
 	}

@@ -401,6 +401,7 @@ static void test_waves(void **state)
 
 static void test_excess_sectors(void **state)
 {
+	char path[2001];
 	const struct metric_advice *a;
 	struct made m;
 
@@ -429,6 +430,16 @@ static void test_excess_sectors(void **state)
 	assert_true(any_has(
 		a->evidence, a->evidence_n,
 		"LDG.E at 0x80 (a.cu:7): 32 sectors a request, 28 more than needed, lane stride 4096 B"));
+	/* whatever the length of a path: text that is cut could end within a character */
+	memset(path, 0xc3, sizeof(path));
+	for (size_t i = 1; i < sizeof(path); i += 2)
+		path[i] = (char)0xa9;
+	path[sizeof(path) - 1] = 0;
+	m.sites[0].line = path;
+	build(&m);
+	a = given(&m, ADVICE_COALESCE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, path));
 	/* of 36 sectors 8 are needed: 77.8% at most, where the caches deliver two thirds of the rest 53.8% */
 	assert_true(a->gain_high_pct <= 78 && a->gain_high_pct >= 76);
 	assert_true(a->gain_low_pct >= 51 && a->gain_low_pct <= 54);
@@ -848,6 +859,38 @@ static bool class_contradicts(const struct made *m, enum advice_id id)
 	}
 }
 
+/* "1 blocks", where that is not the end of 21 or of 0.1. */
+static bool is_wrong_plural(const char *text)
+{
+	static const char *const nouns[] = {"blocks", "warps", "bytes",    "barriers",    "registers",
+					    "loads",  "sums",  "launches", "instructions"};
+	char words[32];
+
+	for (size_t i = 0; i < sizeof(nouns) / sizeof(*nouns); i++) {
+		const char *at = text;
+
+		snprintf(words, sizeof(words), "1 %s", nouns[i]);
+		for (; (at = strstr(at, words)); at++)
+			if (at == text || at[-1] == ' ' || at[-1] == '(')
+				return true;
+	}
+	return false;
+}
+
+static void check_texts(const struct metric_advice *a, uint32_t round)
+{
+	const char *all[METRIC_EVIDENCE + METRIC_CONFLICTS + 3] = {a->change, a->expect, a->otherwise};
+	size_t n = 3;
+
+	for (int i = 0; i < a->evidence_n; i++)
+		all[n++] = a->evidence[i];
+	for (int i = 0; i < a->conflicts_n; i++)
+		all[n++] = a->conflicts[i];
+	for (size_t i = 0; i < n; i++)
+		if (is_wrong_plural(all[i]))
+			fail_msg("round %u: %s: \"%s\"", round, a->id, all[i]);
+}
+
 static void check_item(const struct made *m, const struct metric_advice *a, uint32_t round)
 {
 	const enum advice_id id = (enum advice_id)(advice_find(a->id) - advice_rows);
@@ -857,6 +900,7 @@ static void check_item(const struct made *m, const struct metric_advice *a, uint
 
 	if (a->evidence_n < 2 || !a->change || !a->expect || !a->otherwise || !a->source)
 		fail_msg("round %u: %s is incomplete", round, a->id);
+	check_texts(a, round);
 	for (int i = 0; i < a->evidence_n; i++)
 		if (!a->evidence[i][0] || strstr(a->evidence[i], "nan") ||
 		    strstr(a->evidence[i], "inf"))

@@ -44,7 +44,7 @@ static void numbers(void **state)
 	assert_string_equal(text_ratio(t, 200.4), "200.4");
 	assert_string_equal(text_ratio(t, 16), "16");
 	assert_string_equal(text_ratio(t, 2.0001), ">2.000");
-	assert_string_equal(text_ratio(t, 0), "0.000");
+	assert_string_equal(text_ratio(t, 0), "0");
 	assert_string_equal(text_ratio(t, NAN), "-");
 	assert_string_equal(text_us(t, 0.612), "0.612 us");
 	assert_string_equal(text_us(t, 999.7), "1.00 ms");
