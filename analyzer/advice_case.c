@@ -194,8 +194,8 @@ bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_b
 /* "1 blocks per SM" is what a format makes of a count that happens to be one: takes the plural's s away. */
 static void make_singular(char *text)
 {
-	static const char *const nouns[] = {"blocks",    "warps",  "bytes", "barriers",
-					    "registers", "loads",  "sums",  "operations",
+	static const char *const nouns[] = {"blocks",    "warps",       "bytes", "barriers",
+					    "registers", "loads",       "sums",  "operations",
 					    "launches",  "instructions"};
 
 	for (char *at = text; (at = strstr(at, "1 ")); at += 2) {
@@ -266,7 +266,7 @@ void advice_gain(struct advice_draft *d, double low, double high)
 void advice_gain_ratio(struct advice_draft *d, double worst, double best)
 {
 	const double us = d->c->us;
-	double least = 1, most = 1;
+	double least = 0, most = 1; /* without a time it may all be the part that stays */
 
 	if (!isnan(us)) {
 		least = fmax(us - ADVICE_FIXED_MOST_US, 0) / us;

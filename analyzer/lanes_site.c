@@ -250,8 +250,7 @@ static void measure_sectors(const struct lanes_run *run, uint32_t form, const st
 		unsigned n;
 
 		/* an address that is no multiple of the size would be an error */
-		if (is_power &&
-		    (at + (uint64_t)r->at[__builtin_ctz(r->lanes)]) & (r->bytes - 1))
+		if (is_power && (at + (uint64_t)r->at[__builtin_ctz(r->lanes)]) & (r->bytes - 1))
 			continue;
 		n = units(r, (int64_t)at, LANES_SECTOR);
 		if (!has_value || at == likely)

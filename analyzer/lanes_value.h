@@ -32,7 +32,8 @@ enum {
 	LANES_PLACE = 16u,    /* where the block is in the grid, or the warp in the block */
 	LANES_LIMIT = 32u,    /* memory or time was not enough */
 	LANES_COMMON = 64u,   /* no reason: an unknown value that is the same in all lanes */
-	LANES_ALIGNED = 128u, /* an address that is no multiple of its access: the device would refuse it */
+	LANES_ALIGNED =
+		128u, /* an address that is no multiple of its access: the device would refuse it */
 };
 
 enum lanes_symbol_kind {

@@ -173,8 +173,9 @@ struct metric_access {
 	struct quantity sectors_per_request_load, sectors_per_request_store, excess_sectors,
 		shared_wavefronts_per_request, atomics, divergence_pct;
 	const struct metric_site
-		*sites;            /* by excess, the largest first; not known last, then branches */
-	size_t sites_n, sites_all; /* that are listed; and in all, of which figures and advice are */
+		*sites; /* by excess, the largest first; not known last, then branches */
+	size_t sites_n,
+		sites_all; /* that are listed; and in all, of which figures and advice are */
 };
 
 /* Why resident warps do not issue, in percent of the samples of warps that do not; in the order of the contract. */

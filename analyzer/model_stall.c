@@ -259,8 +259,7 @@ static const float *spread(const struct model_kernel *k, struct arena *scratch)
 	uint32_t last = 0;
 	float *of;
 
-	if (!k->access || !k->access->sites_all ||
-	    !(of = arena_array(scratch, p->n, sizeof(*of))))
+	if (!k->access || !k->access->sites_all || !(of = arena_array(scratch, p->n, sizeof(*of))))
 		return NULL;
 	for (uint32_t i = 0; i < p->n; i++)
 		last = p->steps[i].insn > last ? p->steps[i].insn : last;
