@@ -5,6 +5,7 @@ report, statistics, and recording one result line. Standard library only.
 Settings come from scripts/gpu-check: BUILD, GPU_WORK (scratch folder), OUT (what is kept), GPU_RESULTS
 (file of result lines), KBN_TEST_CUPTI (libcupti, may be empty).
 """
+import glob
 import itertools
 import json
 import os
@@ -92,6 +93,17 @@ def median_ratio_bound(pairs, draws=4000):
     rng = random.Random(1)
     medians = sorted(statistics.median(rng.choices(ratios, k=len(ratios))) for _ in range(draws))
     return statistics.median(ratios), medians[int(draws * 0.95)]
+
+
+def archive(folder, name, piece=15000000):
+    """
+    All of a folder as $OUT/NAME.0, NAME.1, ..., of so many bytes each, since what a machine gives back is limited;
+    `cat` puts them together. Returns the size of all in MB.
+    """
+    # one window over all images: libraries repeat much of their code
+    subprocess.run("tar -C %s -cf - . | xz -T0 --lzma2=preset=6,dict=64MiB | split -d -a 1 -b %d - %s." % (
+        folder, piece, os.path.join(OUT, name)), shell=True, check=True, env=bare_env(), timeout=100)
+    return sum(os.path.getsize(p) for p in glob.glob(os.path.join(OUT, name) + ".[0-9]")) / 1e6
 
 
 def result(section, name, ok, text, **data):

@@ -12,9 +12,8 @@ did not issue ("selected" apart).
 import json
 import os
 import shutil
-import subprocess
 
-from gpulib import BUILD, GPU, OUT, bare_env, fresh, guarded, result, run, shim_env, work
+from gpulib import BUILD, GPU, OUT, archive, fresh, guarded, result, run, shim_env, work
 from ncu import MARKER, launches
 
 LEAST_KERNELS, LEAST_SAMPLES = 60, 100
@@ -104,11 +103,7 @@ def keep(recordings):
     os.makedirs(folder)
     for name, path in recordings.items():
         shutil.move(path, os.path.join(folder, name))
-    # one window over all images: libraries repeat much of their code
-    subprocess.run("tar -C %s -cf - . | xz -T0 --lzma2=preset=6,dict=64MiB > archive.xz && "
-                   "split -d -a 1 -b %d archive.xz %s." % (folder, PIECE, os.path.join(OUT, "stalls-recordings.tar.xz")),
-                   shell=True, check=True, cwd=folder + "/..", env=bare_env(), timeout=100)
-    return os.path.getsize(folder + "/../archive.xz") / 1e6
+    return archive(folder, "stalls-recordings.tar.xz", PIECE)
 
 
 def main():
