@@ -194,6 +194,45 @@ static void digits(void **state)
 	fixture_report_close(&f);
 }
 
+/* Every key of objects in the schema `s`, further ones (a name of an operation, a device) left out. */
+static void find_keys(const json_t *s, const char *text)
+{
+	const char *key;
+	char quoted[64];
+	size_t i;
+	json_t *v;
+
+	json_object_foreach((json_t *)json_object_get(s, "properties"), key, v)
+	{
+		snprintf(quoted, sizeof(quoted), "`%s`", key);
+		if (!strstr(text, quoted))
+			fail_msg("analyzer/README.md does not explain %s", quoted);
+		find_keys(v, text);
+	}
+	v = json_object_get(s, "items");
+	if (v)
+		find_keys(v, text);
+	json_object_foreach((json_t *)json_object_get(s, "$defs"), key, v) find_keys(v, text);
+	json_array_foreach(json_object_get(s, "anyOf"), i, v) find_keys(v, text);
+}
+
+static void the_readme_explains_every_key(void **state)
+{
+	const size_t room = 1 << 20;
+	char *text = calloc(1, room);
+	FILE *f = fopen("analyzer/README.md", "r");
+	json_t *schema = schema_make("kbn-report/1");
+
+	(void)state;
+	assert_non_null(f);
+	assert_non_null(text);
+	assert_true(fread(text, 1, room - 1, f) > 0);
+	fclose(f);
+	find_keys(schema, text);
+	json_decref(schema);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +241,7 @@ int main(void)
 		cmocka_unit_test(values),
 		cmocka_unit_test(names_that_are_not_text),
 		cmocka_unit_test(digits),
+		cmocka_unit_test(the_readme_explains_every_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
