@@ -402,6 +402,76 @@ static struct quantity atomics(struct access_reader *k, const struct metric_acce
 	return any ? sum : access_derived(0);
 }
 
+/* Bytes that lanes load, or store, in a launch; generic addresses are not among the sites that have any. */
+static struct quantity bytes_of(struct access_reader *k, const struct metric_access *a,
+				const char *kind)
+{
+	struct quantity sum = access_derived(0);
+
+	for (size_t i = 0; i < a->sites_n; i++) {
+		const struct metric_site *s = &a->sites[i];
+		const struct lanes_site of = {.insn = (uint32_t)(s->offset / SASS_BYTES)};
+		const struct access_place *p = is_kind(s, kind) ? place_of(k, &of) : NULL;
+		const struct lanes_site *site = p ? first_of(k, p) : NULL;
+		double each;
+
+		if (!site)
+			continue;
+		if (!quantity_known(&s->requests))
+			return access_unknown(s->requests.why);
+		if (!site->bytes)
+			return access_unknown("of generic addresses the memory is not known");
+		each = (double)__builtin_popcount(site->lanes) * site->bytes;
+		sum.value += s->requests.value * each;
+		sum.low += s->requests.low * (site->absent ? site->bytes : each);
+		sum.high += s->requests.high * each;
+		weaken(&sum, &s->requests);
+		if (site->absent && s->requests.value > 0) {
+			sum.label = QUANTITY_ESTIMATED;
+			sum.why = access_why_absent(site->absent);
+		}
+	}
+	return sum;
+}
+
+/* Of one look; NAN = how often some of it is executed is not known, and why. */
+static double instructions_of(struct access_reader *k, const struct lanes_result *r,
+			      const char **why)
+{
+	double sum = 0;
+
+	for (uint32_t b = 0; b < k->g.blocks_n; b++)
+		if (r->blocks[b].is_reached)
+			sum += access_times_passed(k, r, b, why) *
+			       (k->g.blocks[b].end - k->g.blocks[b].first);
+	return sum;
+}
+
+static struct quantity warp_instructions(struct access_reader *k)
+{
+	const char *why = NULL;
+	double sum = k->has_any ? instructions_of(k, &k->any.r, &why) : NAN, least = INFINITY,
+	       most = 0;
+
+	if (!isnan(sum))
+		return access_derived(sum * k->warps);
+	sum = 0;
+	for (unsigned i = 0; i < k->samples_n; i++) {
+		const double n = instructions_of(k, &k->samples[i].r, &why);
+
+		if (isnan(n))
+			return access_unknown(why);
+		sum += n * k->samples[i].weight;
+		least = fmin(least, n);
+		most = fmax(most, n);
+	}
+	if (!k->samples_n)
+		return access_unknown(why);
+	return k->is_all ? access_derived(sum)
+			 : access_estimated(sum, least * k->warps, most * k->warps,
+					    access_why_sampled);
+}
+
 /* Lanes that wait while others of their warp execute, in instructions. */
 struct idling {
 	double idle, all; /* of code that is executed a known number of times */
@@ -499,7 +569,9 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 	if (!k->has_any && !k->samples_n) {
 		out->sectors_per_request_load = out->sectors_per_request_store =
 			out->excess_sectors = out->shared_wavefronts_per_request = out->atomics =
-				out->divergence_pct = access_unknown(access_why_limit);
+				out->divergence_pct = out->global_load_bytes =
+					out->global_store_bytes = out->warp_instructions =
+						access_unknown(access_why_limit);
 		return;
 	}
 	out->sectors_per_request_load = per_request(k, out, "load");
@@ -508,6 +580,9 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 	out->excess_sectors = excess_sectors(out);
 	out->atomics = atomics(k, out);
 	out->divergence_pct = divergence(k);
+	out->global_load_bytes = bytes_of(k, out, "load");
+	out->global_store_bytes = bytes_of(k, out, "store");
+	out->warp_instructions = warp_instructions(k);
 }
 
 const struct metric_access *kernel_access_read(const struct kernel_access_launch *l,

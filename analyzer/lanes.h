@@ -55,6 +55,7 @@ struct lanes_site {
 	uint16_t value, low, high; /* sectors or wavefronts of a request */
 	uint16_t ideal;            /* for as many bytes, without gaps */
 	uint16_t addresses;        /* different ones */
+	uint16_t bytes;            /* that one lane asks for; of LDSM: that one row has */
 	char pattern[48];          /* "" = nothing to say */
 };
 

@@ -301,6 +301,7 @@ void lanes_measure(struct lanes_run *run, const struct lanes_state *s, const str
 		r.lanes &= rows < 32 ? (1u << rows) - 1 : LANES_ALL;
 		r.bytes = 16;
 	}
+	out->bytes = (uint16_t)r.bytes;
 	if (!r.lanes || !r.bytes || r.bytes > BYTES_MOST)
 		return;
 	form = lanes_address(run, s, a, which, is_global, &out->reasons);

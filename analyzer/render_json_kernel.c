@@ -135,20 +135,12 @@ json_t *render_json_cliff_object(const struct smem_cliff *c, int published)
 	return o;
 }
 
-static const char *const work_keys[] = {"flops", "tensor_flops", "warp_instructions", NULL};
-static const char *const byte_keys[] = {"global_load_bytes", "global_store_bytes", NULL};
+static const char *const work_keys[] = {"flops", "tensor_flops", NULL};
 static const char *const memory_keys[] = {"l1_bytes",         "l2_bytes",
 					  "dram_bytes",       "dram_read_bytes",
 					  "dram_write_bytes", "l1_hit_pct",
 					  "l2_hit_pct",       NULL};
 static const char *const pipe_keys[] = {"fma", "alu", "fp64", "xu", "lsu", "tensor", NULL};
-
-static void add_all(json_t *o, json_t *more)
-{
-	if (json_object_update(o, more) < 0)
-		value_incomplete();
-	json_decref(more);
-}
 
 /* FLOPs as the user says them, accesses as the code proves them. */
 static json_t *work(const struct work *known, const struct metric_access *access, const char *why)
@@ -161,9 +153,11 @@ static json_t *work(const struct work *known, const struct metric_access *access
 
 		value_put(o, "flops", value_quantity(&flops));
 	}
-	value_put(o, "executed", json_null());
-	add_all(o, value_unknowns(byte_keys, why));
 #define ACCESS(key) value_put(o, #key, value_quantity(access ? &access->key : &none))
+	ACCESS(warp_instructions);
+	value_put(o, "executed", json_null());
+	ACCESS(global_load_bytes);
+	ACCESS(global_store_bytes);
 	ACCESS(sectors_per_request_load);
 	ACCESS(sectors_per_request_store);
 	ACCESS(excess_sectors);

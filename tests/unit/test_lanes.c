@@ -561,6 +561,12 @@ static void words_side_by_side_are_sectors(void **state)
 			assert_true(s->requests.value * s->sectors_per_request.value == 262144);
 			assert_true(s->excess.value == 0);
 		}
+		assert_true(m->global_load_bytes.value == 4.0 * 2097152);
+		assert_true(m->global_store_bytes.value == 4.0 * 2097152);
+		/* straight to the EXIT behind the store */
+		assert_true(m->warp_instructions.value ==
+			    65536.0 * ((double)m->sites[1].offset / SASS_BYTES + 2));
+		assert_int_equal(m->warp_instructions.label, QUANTITY_DERIVED);
 		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_DERIVED);
 		assert_int_equal(m->excess_sectors.label, QUANTITY_DERIVED);
 		assert_true(m->excess_sectors.value == 0);
