@@ -78,11 +78,33 @@ static const struct mma_row {
 
 /* ------------------------------------------------------------------------------------- memory */
 
-static const struct access_row *find_access(const char *op, const struct sass_modifiers *m)
+#define ROWS_KEPT 1024u /* of the tables of instructions, by their address */
+
+/* The first entry for an operation, LENGTH(accesses) = there is none; most operations have none. */
+static size_t first_access(const struct sass_insn *insn)
 {
-	for (size_t i = 0; i < LENGTH(accesses); i++)
-		if (*accesses[i].op == *op && !strcmp(accesses[i].op, op) &&
-		    (accesses[i].when == SASS_M_NONE || sass_has_modifier(m, accesses[i].when)))
+	static struct {
+		const struct sass_row *row;
+		size_t first;
+	} kept[ROWS_KEPT];
+	const size_t at = (uintptr_t)insn->row / 32 % ROWS_KEPT;
+	const char *op = sass_op(insn);
+
+	if (kept[at].row != insn->row || !insn->row) {
+		kept[at].row = insn->row;
+		kept[at].first = 0;
+		while (kept[at].first < LENGTH(accesses) && strcmp(accesses[kept[at].first].op, op))
+			kept[at].first++;
+	}
+	return kept[at].first;
+}
+
+static const struct access_row *find_access(const struct sass_insn *insn,
+					    const struct sass_modifiers *m)
+{
+	for (size_t i = first_access(insn); i < LENGTH(accesses); i++)
+		if ((accesses[i].when == SASS_M_NONE || sass_has_modifier(m, accesses[i].when)) &&
+		    !strcmp(accesses[i].op, sass_op(insn)))
 			return &accesses[i];
 	return NULL;
 }
@@ -143,7 +165,7 @@ static void find_addresses(const struct sass_insn *insn, struct sass_access *a)
 bool sass_access(const struct sass_insn *insn, const struct sass_modifiers *m,
 		 struct sass_access *out)
 {
-	const struct access_row *row = insn->is_decoded ? find_access(sass_op(insn), m) : NULL;
+	const struct access_row *row = insn->is_decoded ? find_access(insn, m) : NULL;
 
 	memset(out, 0, sizeof(*out));
 	if (!row || row->act == SASS_NOTHING)
