@@ -16,6 +16,14 @@
 static const char why_aligned[] =
 	"pointers among the arguments are taken to be multiples of 256, what else is not known "
 	"of an address to be a multiple of 32";
+static const char why_paired[] =
+	"lanes share words of 8 or 16 bytes in pairs, and how far that saves wavefronts is not established";
+
+/* What stands behind a site that is assumed. */
+static const char *why_assumed(const struct lanes_site *s)
+{
+	return s->kind == LANES_SHARED || s->is_shared ? why_paired : why_aligned;
+}
 
 /* ------------------------------------------------------------------------------------- sites */
 
@@ -133,7 +141,7 @@ static bool mean_of(const struct access_reader *k, const struct access_place *p,
 	*each = access_estimated(sum / weights, low, high,
 				 absent     ? access_why_absent(absent)
 				 : is_exact ? access_why_sampled
-					    : why_aligned);
+					    : why_assumed(first_of(k, p)));
 	*excess = access_estimated(over / weights, least, most, each->why);
 	return true;
 }
@@ -146,10 +154,10 @@ static void figure(const struct access_reader *k, const struct access_place *p,
 	if (s && s->is_known && !s->absent) {
 		const double ideal = s->ideal;
 
-		*each = s->is_assumed ? access_estimated(s->value, s->low, s->high, why_aligned)
+		*each = s->is_assumed ? access_estimated(s->value, s->low, s->high, why_assumed(s))
 				      : access_derived(s->value);
 		*excess = s->is_assumed ? access_estimated(s->value - ideal, s->low - ideal,
-							   s->high - ideal, why_aligned)
+							   s->high - ideal, why_assumed(s))
 					: access_derived(s->value - ideal);
 		return;
 	}

@@ -267,6 +267,7 @@ static void measure_sectors(const struct lanes_run *run, uint32_t form, const st
 		out->reasons |= lanes_form_reasons(&run->v, form);
 }
 
+/* Where lanes share words in pairs only, how far the parts go together is not established: an interval. */
 static void measure_wavefronts(const struct request *r, unsigned matrices, struct lanes_site *out)
 {
 	unsigned least;
@@ -274,6 +275,11 @@ static void measure_wavefronts(const struct request *r, unsigned matrices, struc
 	out->value = (uint16_t)wavefronts(r, matrices, &least);
 	out->high = out->value;
 	out->low = out->value;
+	if (!matrices && r->bytes > 4 && out->addresses > 1 &&
+	    (are_paired(r, 1) || are_paired(r, 2)) && out->addresses < count(r->lanes)) {
+		out->low = (uint16_t)least;
+		out->is_assumed = true;
+	}
 	out->ideal = (uint16_t)((different_bytes(r) + 127) / 128);
 	out->is_known = true;
 }
