@@ -325,6 +325,16 @@ bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t z)
 	       y->is_reachable;
 }
 
+bool cfg_is_within(const struct cfg *g, int64_t target)
+{
+	return insn_at(g, target) != CFG_NONE;
+}
+
+bool cfg_is_called(const struct cfg *g, uint32_t block)
+{
+	return g->blocks[block].is_reachable && !cfg_dominates(g, 0, block);
+}
+
 /* ---------------------------------------------------------------------------------------- loops */
 
 bool cfg_in_loop(const struct cfg *g, uint32_t block, uint32_t loop)

@@ -101,6 +101,12 @@ int64_t cfg_target(const struct sass_insn *insn);
 /* Whether block a dominates block b, both reachable. */
 bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t b);
 
+/* Whether the target of a call lies in the code. */
+bool cfg_is_within(const struct cfg *g, int64_t target);
+
+/* Whether only calls lead to a block. */
+bool cfg_is_called(const struct cfg *g, uint32_t block);
+
 /* Whether a block belongs to a loop, or to a loop within it. */
 bool cfg_in_loop(const struct cfg *g, uint32_t block, uint32_t loop);
 

@@ -272,6 +272,16 @@ static int by_excess(const void *va, const void *vb)
 
 /* ------------------------------------------------------------------------------------- in all */
 
+/* An end is not known where what is called may add to it. */
+static struct quantity with_calls(const struct access_reader *k, struct quantity q, uint32_t which)
+{
+	if (k->called & which || (k->called_maybe & which && !quantity_known(&q)))
+		return access_unknown(access_why_called);
+	if (k->called_maybe & which && q.label == QUANTITY_DERIVED)
+		return access_estimated(q.value, q.low, NAN, access_why_called);
+	return q;
+}
+
 static void weaken(struct quantity *sum, const struct quantity *q)
 {
 	if (q->label != QUANTITY_ESTIMATED)
@@ -366,8 +376,10 @@ static struct quantity excess_sectors(const struct metric_access *a)
 		any = true;
 		if (!quantity_known(&s->excess))
 			return access_unknown(s->excess.why);
-		if (s->excess.high == 0)
+		if (s->excess.high == 0) {
+			weaken(&sum, &s->excess);
 			continue; /* however often it is executed */
+		}
 		if (!quantity_known(&s->requests))
 			return access_unknown(s->requests.why);
 		sum.value += s->requests.value * s->excess.value;
@@ -511,33 +523,55 @@ static void add_idle(struct access_reader *k, const struct access_look *at, stru
 		sum->idle += n * idle;
 		sum->all += n * lanes;
 	}
+	for (uint32_t i = 0; i < k->g.calls_n; i++) {
+		/* of those that call, perhaps not all are on their way in what is called */
+		const struct lanes_block *r = &at->r.blocks[k->g.block_of[k->g.calls[i].insn]];
+
+		if (!r->is_reached || !(lanes > 0))
+			continue;
+		sum->least = fmin(sum->least, 1 - __builtin_popcount(r->lanes) / lanes);
+		sum->most = fmax(sum->most, 1 - 1 / lanes);
+	}
 }
 
 static struct quantity divergence(struct access_reader *k)
 {
 	struct idling sum = {.least = INFINITY, .most = -INFINITY};
-	const bool by_samples = k->samples_n;
-	double share, low, high;
+	const char *why = "how often some of the code is executed is not known";
+	bool is_proof = k->has_any;
+	double share, low, high, fewest = INFINITY;
 
 	if (k->has_any)
 		add_idle(k, &k->any, &sum);
-	if (by_samples && (!k->has_any || sum.absent)) {
+	if (k->samples_n && (!k->has_any || sum.absent)) {
 		sum = (struct idling){.least = INFINITY, .most = -INFINITY};
-		for (unsigned i = 0; i < k->samples_n; i++)
+		for (unsigned i = 0; i < k->samples_n; i++) {
+			const double idle = sum.idle, all = sum.all;
+
 			add_idle(k, &k->samples[i], &sum);
+			if (sum.all > all)
+				fewest = fmin(fewest, (sum.idle - idle) / (sum.all - all));
+		}
+		is_proof = k->is_all;
 	}
 	if (!(sum.all > 0) && sum.least > sum.most)
 		return access_unknown(access_why_limit);
 	share = sum.all > 0 ? sum.idle / sum.all : sum.least;
 	low = 100 * fmin(share, sum.least);
-	high = sum.absent ? NAN : 100 * fmax(share, sum.most);
-	if (!sum.absent && low == high && (k->has_any || k->is_all))
-		return access_derived(low);
-	if (sum.absent && !(low > 0))
-		return access_unknown(access_why_absent(sum.absent));
-	return access_estimated(100 * share, low, high,
-				sum.absent ? access_why_absent(sum.absent)
-					   : "how often some of the code is executed is not known");
+	high = 100 * fmax(share, sum.most);
+	if (low == high && !is_proof)
+		why = access_why_sampled;
+	if (!is_proof) {
+		low = fmin(low, 100 * fewest);
+		high = NAN;
+	}
+	if (sum.absent) {
+		why = access_why_absent(sum.absent);
+		high = NAN;
+		if (!(low > 0))
+			return access_unknown(why);
+	}
+	return low == high ? access_derived(low) : access_estimated(100 * share, low, high, why);
 }
 
 /* ------------------------------------------------------------------------------------- the door */
@@ -582,11 +616,16 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 						access_unknown(access_why_limit);
 		return;
 	}
-	out->sectors_per_request_load = per_request(k, out, "load");
-	out->sectors_per_request_store = per_request(k, out, "store");
-	out->shared_wavefronts_per_request = per_request(k, out, "shared");
-	out->excess_sectors = excess_sectors(out);
-	out->atomics = atomics(k, out);
+	access_note_calls(k);
+	out->sectors_per_request_load =
+		with_calls(k, per_request(k, out, "load"), 1u << LANES_LOAD);
+	out->sectors_per_request_store =
+		with_calls(k, per_request(k, out, "store"), 1u << LANES_STORE);
+	out->shared_wavefronts_per_request =
+		with_calls(k, per_request(k, out, "shared"), 1u << LANES_SHARED);
+	out->excess_sectors =
+		with_calls(k, excess_sectors(out), 1u << LANES_LOAD | 1u << LANES_STORE);
+	out->atomics = with_calls(k, atomics(k, out), 1u << LANES_ATOMIC);
 	out->divergence_pct = divergence(k);
 	out->global_load_bytes = bytes_of(k, out, "load");
 	out->global_store_bytes = bytes_of(k, out, "store");

@@ -11,6 +11,7 @@
 
 const char access_why_sampled[] = "from some warps of the first, a middle and the last block";
 const char access_why_limit[] = "the code is too long to be interpreted";
+const char access_why_called[] = "what is called is not looked at";
 static const char why_path[] = "whether every warp comes here is not known";
 static const char why_trips[] = "how often a loop around it runs is not known";
 
@@ -140,6 +141,28 @@ bool access_needs_samples(const struct access_reader *k)
 			return true;
 	}
 	return false;
+}
+
+/* What code does that only calls lead to is not among the sites. */
+void access_note_calls(struct access_reader *k)
+{
+	const uint32_t within = lanes_called_kinds(k->code);
+	const char *why;
+
+	for (uint32_t i = 0; i < k->g.calls_n; i++) {
+		const uint32_t block = k->g.block_of[k->g.calls[i].insn];
+		const bool is_own = !cfg_is_called(&k->g, block);
+
+		if (k->has_any && is_own && !k->any.r.blocks[block].is_reached)
+			continue;
+		if (cfg_is_within(&k->g, k->g.calls[i].target))
+			k->called |= within;
+		else if (k->has_any && is_own &&
+			 !isnan(access_times_passed(k, &k->any.r, block, &why)))
+			k->called = UINT32_MAX;
+		else
+			k->called_maybe = UINT32_MAX;
+	}
 }
 
 /* ------------------------------------------------------------------------------------- how often */

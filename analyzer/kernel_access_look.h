@@ -39,6 +39,8 @@ struct access_reader {
 	bool has_any;
 	struct access_look samples[ACCESS_SAMPLES];
 	unsigned samples_n;
+	/* Bit n: accesses of enum lanes_kind n are done by what is called, or perhaps. */
+	uint32_t called, called_maybe;
 	bool is_all; /* the samples are all warps of the launch */
 	double warps;
 	struct access_place *places;
@@ -47,7 +49,7 @@ struct access_reader {
 	bool no_memory;
 };
 
-extern const char access_why_sampled[], access_why_limit[];
+extern const char access_why_sampled[], access_why_limit[], access_why_called[];
 
 /* Words for reasons (lanes_value.h): why something is not known, why fewer lanes may take part. */
 const char *access_why(uint32_t reasons);
@@ -63,6 +65,9 @@ bool access_look(struct access_reader *k, struct access_look *at, struct err *e)
 bool access_sample(struct access_reader *k, struct err *e);
 /* Something is open that a look at one warp may decide. */
 bool access_needs_samples(const struct access_reader *k);
+
+/* Fills in called and called_maybe, after the looks. */
+void access_note_calls(struct access_reader *k);
 
 /* How often a warp that was looked at passes a block; NAN = not known, and why. */
 double access_times_passed(struct access_reader *k, const struct lanes_result *r, uint32_t block,

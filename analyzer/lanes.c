@@ -179,13 +179,6 @@ static void branch(struct lanes_walk *w, uint32_t block, uint32_t i)
 		to.lanes = on;
 		on_way.lanes = off;
 	}
-	if (flow == CFG_CALL && (b->successors_n == 0 || !falls) && !w->out) {
-		/* what is called elsewhere may change everything */
-		const int64_t target = cfg_target(&w->g->insns[i]);
-
-		if (target < 0 || target / SASS_BYTES >= w->g->insns_n)
-			lanes_forget(&w->run, &w->now, LANES_OPERATION);
-	}
 	if (is_exit) {
 		if (flow == CFG_EXIT && w->out)
 			w->out->blocks[block].may_exit = !off;
@@ -243,6 +236,22 @@ static bool is_looked_at(const struct sass_access *a)
 	return memory == SASS_GLOBAL || memory == SASS_SHARED || memory == SASS_GENERIC;
 }
 
+uint32_t lanes_called_kinds(const struct lanes_code *c)
+{
+	uint32_t kinds = 0;
+
+	for (uint32_t i = 0; i < c->accesses_n && c->g->calls_n; i++) {
+		const struct sass_access *a = &c->accesses[i].access;
+
+		if (!cfg_is_called(c->g, c->g->block_of[c->accesses[i].insn]) || !is_looked_at(a))
+			continue;
+		kinds |= 1u << kind_of(a, false);
+		if (a->act == SASS_COPY)
+			kinds |= 1u << kind_of(a, true);
+	}
+	return kinds;
+}
+
 static void look(struct lanes_walk *w, const struct lanes_access *a, bool is_second)
 {
 	const struct lanes_crew *crew = &w->now.crew;
@@ -289,7 +298,8 @@ static void run_block(struct lanes_walk *w, uint32_t block)
 			if (a->access.act == SASS_COPY && is_looked_at(&a->access))
 				look(w, a, true);
 		}
-		if (i + 1 < b->end || cfg_flow(&w->g->insns[i]) == CFG_NEXT)
+		if (i + 1 < b->end || cfg_flow(&w->g->insns[i]) == CFG_NEXT ||
+		    x->op == LANES_OP_CALL)
 			lanes_step(&w->run, &w->now, i);
 		if (w->out && i == b->first) { /* lanes that meet do so first of all */
 			w->out->blocks[block].lanes = w->now.crew.lanes;

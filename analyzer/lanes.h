@@ -85,6 +85,9 @@ struct lanes_code;
 /* What of the code does not depend on a launch; in the arena. NULL when memory has run out. */
 struct lanes_code *lanes_code_new(const struct cfg *g, struct arena *arena);
 
+/* Bit n: code that only calls lead to has accesses of enum lanes_kind n. They are no sites. */
+uint32_t lanes_called_kinds(const struct lanes_code *c);
+
 /* Whether one look can be for all warps at once: no warp has lanes of its own shape. */
 bool lanes_can_be_any(const struct lanes_launch *l);
 

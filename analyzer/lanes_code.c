@@ -440,6 +440,28 @@ static void note_writes(struct lanes_code *c, uint32_t i)
 		regset_add(&c->loop_writes[loop], &x.writes);
 }
 
+/*
+ * What a call leaves changed: all that code writes which only calls lead to; and by the convention of compilers, of
+ * code elsewhere, R0 and R3 to R15. Others that are read behind a call are those that it leaves alone.
+ */
+static void note_calls(struct lanes_code *c)
+{
+	const struct cfg *g = c->g;
+	struct effects x;
+
+	for (uint32_t k = 0; k < g->calls_n; k++) {
+		c->insns[g->calls[k].insn].op = LANES_OP_CALL;
+		if (!cfg_is_within(g, g->calls[k].target))
+			c->called_writes.r[0] |= 0xfff9;
+	}
+	for (uint32_t b = 0; b < g->blocks_n && g->calls_n; b++)
+		for (uint32_t i = g->blocks[b].first; cfg_is_called(g, b) && i < g->blocks[b].end;
+		     i++) {
+			dataflow_effects(&g->insns[i], &x);
+			regset_add(&c->called_writes, &x.writes);
+		}
+}
+
 bool lanes_code_read(struct lanes_code *c, const struct cfg *g, struct arena *arena)
 {
 	struct known_op cache[KNOWN] = {{NULL, NULL, false}};
@@ -471,5 +493,6 @@ bool lanes_code_read(struct lanes_code *c, const struct cfg *g, struct arena *ar
 				x->op = LANES_OP_LOAD;
 		}
 	}
+	note_calls(c);
 	return true;
 }

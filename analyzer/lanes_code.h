@@ -49,6 +49,7 @@ enum lanes_op {
 	LANES_OP_BSYNC,
 	LANES_OP_BREAK,
 	LANES_OP_WARPSYNC,
+	LANES_OP_CALL,    /* and comes back */
 	LANES_OP_NOTHING, /* writes no register */
 };
 
@@ -96,8 +97,9 @@ struct lanes_code {
 	struct lanes_insn *insns;
 	struct lanes_access *accesses;
 	uint32_t accesses_n;
-	uint8_t is_address[32];     /* bit n: Rn and Rn+1 are an address somewhere */
-	struct regset *loop_writes; /* of each loop, with those within */
+	uint8_t is_address[32];      /* bit n: Rn and Rn+1 are an address somewhere */
+	struct regset *loop_writes;  /* of each loop, with those within */
+	struct regset called_writes; /* by what is called, wherever it is */
 };
 
 /* False when memory has run out. */

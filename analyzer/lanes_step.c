@@ -240,6 +240,26 @@ void lanes_forget(struct lanes_run *run, struct lanes_state *s, uint32_t reasons
 	}
 }
 
+/* What is called may have changed it, also in memory. */
+static void forget_called(struct lanes_run *run, struct lanes_state *s)
+{
+	const struct regset *writes = &run->c->called_writes;
+	uint16_t n[REGSET_NUMBERS];
+	const unsigned count = regset_list(writes, n);
+
+	for (unsigned i = 0; i < count; i++) {
+		if (n[i] < REGSET_UR)
+			s->r[n[i]] = lanes_unknown(LANES_OPERATION);
+		else if (n[i] < REGSET_P)
+			s->ur[n[i] - REGSET_UR] = lanes_unknown(LANES_OPERATION);
+		else if (n[i] < REGSET_UP)
+			s->p[n[i] - REGSET_P] = lanes_open(false, LANES_OPERATION);
+		else
+			s->up[n[i] - REGSET_UP] = lanes_open(true, LANES_OPERATION);
+	}
+	s->slots_n = 0;
+}
+
 void lanes_step(struct lanes_run *run, struct lanes_state *s, uint32_t i)
 {
 	const struct sass_insn *insn = &run->c->g->insns[i];
@@ -331,6 +351,7 @@ void lanes_step(struct lanes_run *run, struct lanes_state *s, uint32_t i)
 	case LANES_OP_BSSY:
 	case LANES_OP_BSYNC:
 	case LANES_OP_BREAK: step_barrier(run, s, x, insn); break;
+	case LANES_OP_CALL: forget_called(run, s); break;
 	case LANES_OP_WARPSYNC: s->crew.is_split = 0; break;
 	case LANES_OP_LANEWISE: lanes_step_lanewise(&w, x); break;
 	case LANES_OP_OTHER:

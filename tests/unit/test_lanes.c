@@ -4,6 +4,8 @@
  */
 #include "kbn_test.h"
 
+#include <math.h>
+
 #include "arena.h"
 #include "cubin.h"
 #include "kernel_access.h"
@@ -23,20 +25,20 @@ struct loaded {
 	struct lanes_code *code;
 };
 
-static struct loaded load(const char *stem, const char *arch)
+/* Its first kernel, or the one of that name. */
+static struct loaded load_file_of(const char *path, const char *kernel)
 {
 	struct loaded l = {.arena = arena_new()};
 	struct err e = {0};
-	char path[160];
 	size_t bytes;
 
 	assert_non_null(l.arena);
-	snprintf(path, sizeof(path), CUBINS "%s.sm_%s.cubin", stem, arch);
 	l.data = load_file(path, &bytes);
 	if (cubin_open(&l.cubin, buf_of(l.data, bytes), &e) < 0)
 		fail_msg("%s: %s", path, e.text);
 	for (size_t i = 0; i < l.cubin.functions_n && !l.function; i++)
-		if (l.cubin.functions[i].is_kernel)
+		if (l.cubin.functions[i].is_kernel &&
+		    (!kernel || !strcmp(l.cubin.functions[i].name, kernel)))
 			l.function = &l.cubin.functions[i];
 	assert_non_null(l.function);
 	l.g = arena_alloc(l.arena, sizeof(*l.g));
@@ -46,6 +48,14 @@ static struct loaded load(const char *stem, const char *arch)
 	l.code = lanes_code_new(l.g, l.arena);
 	assert_non_null(l.code);
 	return l;
+}
+
+static struct loaded load(const char *stem, const char *arch)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), CUBINS "%s.sm_%s.cubin", stem, arch);
+	return load_file_of(path, NULL);
 }
 
 static void drop(struct loaded *l)
@@ -576,6 +586,77 @@ static void words_side_by_side_are_sectors(void **state)
 	}
 }
 
+/* The bound lies in a block that no look is at: what looks find is no proof. */
+static void a_bound_elsewhere_is_no_proof(void **state)
+{
+	static const struct geometry at = {{8, 1, 1}, {256, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 1001);
+
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct loaded l = load("uncoalesced_good", *arch);
+		const struct kernel_access_launch x = access_launch(&l, &at, &a);
+		struct err e = {0};
+		const struct metric_access *m = kernel_access_read(&x, l.arena, &e);
+
+		assert_non_null(m);
+		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_ESTIMATED);
+		assert_int_equal(m->excess_sectors.label, QUANTITY_ESTIMATED);
+		assert_int_equal(m->divergence_pct.label, QUANTITY_ESTIMATED);
+		assert_true(isnan(m->divergence_pct.high));
+		drop(&l);
+	}
+}
+
+static const struct metric_access *of_calls(struct loaded *l, const char *arch, const char *kernel)
+{
+	static const struct geometry at = {{8, 1, 1}, {256, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 1);
+	struct kernel_access_launch x;
+	struct err e = {0};
+	char path[160];
+	const struct metric_access *m;
+
+	snprintf(path, sizeof(path), "tests/golden/lanes/calls.sm_%s.cubin", arch);
+	*l = load_file_of(path, kernel);
+	x = access_launch(l, &at, &a);
+	m = kernel_access_read(&x, l->arena, &e);
+	assert_non_null(m);
+	return m;
+}
+
+/* What a called function returns is not what was in the register before, and what it does is not nothing. */
+static void what_is_called_is_not_known(void **state)
+{
+	static const char *const built[] = {"80", "90", "120"};
+	const struct metric_access *m;
+	struct loaded l;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		m = of_calls(&l, built[i], "asks");
+		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_UNKNOWN);
+		assert_int_equal(m->sectors_per_request_store.label, QUANTITY_DERIVED);
+		assert_true(m->sectors_per_request_store.value == 4);
+		assert_int_equal(m->atomics.label, QUANTITY_DERIVED); /* the callee has none */
+		assert_int_equal(m->divergence_pct.label, QUANTITY_ESTIMATED);
+		drop(&l);
+
+		m = of_calls(&l, built[i], "has_it_done");
+		assert_int_equal(m->atomics.label, QUANTITY_UNKNOWN);
+		assert_int_equal(m->divergence_pct.label, QUANTITY_ESTIMATED);
+		drop(&l);
+
+		/* registers that compilers keep over a call are kept */
+		m = of_calls(&l, built[i], "says");
+		assert_true(m->sectors_per_request_store.value == 4);
+		assert_int_equal(m->sectors_per_request_store.label, QUANTITY_ESTIMATED);
+		assert_int_equal(m->excess_sectors.label, QUANTITY_ESTIMATED);
+		assert_int_equal(m->atomics.label, QUANTITY_ESTIMATED);
+		drop(&l);
+	}
+}
+
 static void scattered_words_are_excess(void **state)
 {
 	static const struct geometry at = {{16384, 1, 1}, {256, 1, 1}};
@@ -788,6 +869,8 @@ int main(void)
 		cmocka_unit_test(the_start_of_a_buffer_counts),
 		cmocka_unit_test(what_pointers_agree_in_counts),
 		cmocka_unit_test(words_side_by_side_are_sectors),
+		cmocka_unit_test(a_bound_elsewhere_is_no_proof),
+		cmocka_unit_test(what_is_called_is_not_known),
 		cmocka_unit_test(scattered_words_are_excess),
 		cmocka_unit_test(loops_are_counted_with_their_arguments),
 		cmocka_unit_test(a_rest_of_a_loop_is_counted),
