@@ -108,6 +108,8 @@ KERNEL(three_ways)
 	out[at + blockIdx.y * 8192 + blockIdx.z * 16384] = in[at + 1];
 }
 
+#include "lanes_index.h"
+
 /* ------------------------------------------------------------------------------ who takes part */
 
 KERNEL(tail)
@@ -542,6 +544,44 @@ static const shape shapes[] = {
 	SHAPE(c_fours_apart, 4, 256, 1), SHAPE(c_eights, 4, 256, 1),
 	SHAPE(a_one, 8, 256, 0), SHAPE(a_one_int, 8, 256, 0), SHAPE(a_each, 8, 256, 0), SHAPE(a_spread, 8, 256, 0),
 	SHAPE(a_some, 8, 256, 0), SHAPE(a_old, 8, 256, 0), SHAPE(a_shared, 4, 256, 0),
+	SHAPE(x_mulhi, 8, 256, 9), SHAPE(x_sdiv, 8, 256, 9), SHAPE(x_smod, 8, 256, 9),
+	SHAPE(x_div_n, 8, 256, 7), SHAPE(x_mod_n, 8, 256, 24), SHAPE(x_mod_row, 8, 256, 40),
+	SHAPE(x_brev, 8, 256, 9), SHAPE(x_xor_block, 8, 256, 9), SHAPE(x_and_block, 8, 256, 9),
+	SHAPE(x_or_block, 8, 256, 9), SHAPE(x_shift_block, 8, 256, 9),
+	SHAPE(x_shift_warp, 8, 256, 9), SHAPE(x_rshift, 8, 256, 9),
+	SHAPE(x_rshift_signed, 8, 256, 9), SHAPE(x_min_n, 8, 256, 1100),
+	SHAPE(x_min_minus, 8, 256, 300), SHAPE(x_clamp_block, 8, 256, 9),
+	SHAPE(x_select_block, 8, 256, 9), SHAPE(x_select_warp, 8, 256, 9),
+	SHAPE(x_select_warp_lane, 8, 256, 9), SHAPE(x_square, 8, 256, 9),
+	SHAPE(x_product, 8, 256, 9), SHAPE(x_product_warp, 8, 256, 9), SHAPE(x_short, 8, 256, 9),
+	SHAPE(x_char, 8, 256, 9), SHAPE(x_low_bits, 8, 256, 9), SHAPE(x_swizzle, 8, 256, 9),
+	SHAPE(x_morton, 8, 256, 9), SHAPE(x_byte_4, 8, 256, 9), SHAPE(x_half_odd, 8, 256, 9),
+	SHAPE(x_wide_index, 8, 256, 9), SHAPE(x_ptr_walk, 8, 256, 9),
+	SHAPE(x_ptr_step_n, 8, 256, 9), SHAPE(x_down, 8, 256, 14), SHAPE(x_twice, 8, 256, 100),
+	SHAPE(x_two_loops, 8, 256, 9), SHAPE(x_triangle, 8, 256, 9), SHAPE(x_do, 8, 256, 9),
+	SHAPE(x_le, 8, 256, 30), SHAPE(x_ne, 8, 256, 9), SHAPE(x_cont, 8, 256, 9),
+	SHAPE(x_guard_in_loop, 8, 256, 1000), SHAPE(x_guard_lane_loop, 8, 256, 77),
+	SHAPE(x_grid_loop, 8, 256, 21), SHAPE(x_strip, 8, 256, 700),
+	SHAPE(x_ret_blocks, 8, 256, 5), SHAPE(x_ret_odd_block, 8, 256, 9),
+	SHAPE(x_ret_warp, 8, 256, 3), SHAPE(x_last_block, 8, 256, 9), SHAPE(x_edge, 8, 256, 2000),
+	SHAPE(x_edge2, dim3(4, 4), dim3(16, 16), 50),
+	SHAPE(x_transposed, dim3(4, 4), dim3(32, 8), 130),
+	SHAPE(x_block_y, dim3(1, 6), dim3(8, 16), 12), SHAPE(x_swap, 8, 256, 9),
+	SHAPE(x_lane_path, 8, 256, 9), SHAPE(x_warp_path, 8, 256, 9),
+	SHAPE(x_block_path, 8, 256, 9), SHAPE(x_state, 8, 256, 9), SHAPE(x_state_swap, 8, 256, 9),
+	SHAPE(x_lag, 8, 256, 9), SHAPE(x_float_bits, 8, 256, 9), SHAPE(x_u64, 8, 256, 9),
+	SHAPE(x_neg64, 8, 256, 9), SHAPE(x_carry, 8, 256, 9),
+	SHAPE(x_down_8, 8, 256, 9),
+	SHAPE(x_up, 8, 256, 9),
+	SHAPE(x_from_16, 8, 256, 9),
+	SHAPE(x_from_n, 8, 256, 9),
+	SHAPE(x_lane, 8, 256, 9),
+	SHAPE(x_lanes_below, 8, 256, 9),
+	SHAPE(x_match, 8, 256, 9),
+	SHAPE(x_reduced, 8, 256, 9),
+	SHAPE(x_any_lane, 8, 256, 9),
+	SHAPE(x_parted, 8, 256, 9),
+	SHAPE(x_scan, 8, 256, 9),
 };
 /* clang-format on */
 
