@@ -11,7 +11,6 @@
  *   "matrix":{"fp16_tensor_fp32acc_tflops":n,…},                      // dense
  *   "methods":{"KEY":"how"},"why":{"KEY":"why it is null"}}           // each key is in one of the two
  */
-#include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 
 #include "calibrate.h"
 #include "cmd.h"
+#include "whole_file.h"
 
 static const struct {
 	const char *group, *key;
@@ -91,20 +91,15 @@ static json_t *document(const struct calibrate_device *d)
 /* Reports may read the file at any time: they see the old or the new one, never a part. */
 static int write_atomically(const json_t *doc, const char *path, struct err *e)
 {
-	char temporary[4096 + 16];
-	FILE *f;
+	struct whole_file w;
 	bool ok;
 
-	snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid());
-	f = fopen(temporary, "w");
-	if (!f)
-		return err_set(e, ERR_IO, -1, "%s: %s", temporary, strerror(errno));
-	ok = json_dumpf(doc, f, DUMP_FLAGS) == 0 && fputc('\n', f) != EOF;
-	ok = fclose(f) == 0 && ok;
-	if (ok && rename(temporary, path) == 0)
-		return 0;
-	unlink(temporary);
-	return err_set(e, ERR_IO, -1, "%s cannot be written", path);
+	if (whole_file_open(&w, path, e) != 0)
+		return -1;
+	ok = json_dumpf(doc, w.out, DUMP_FLAGS) == 0 && fputc('\n', w.out) != EOF;
+	if (whole_file_close(&w, ok, e) != 0)
+		return -1;
+	return ok ? 0 : err_set(e, ERR_IO, -1, "cannot write %s", path);
 }
 
 /* Makes each folder on the way to the last slash of `path`. */

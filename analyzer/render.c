@@ -1,13 +1,13 @@
 /*
- * render.c - the list of formats, and files that appear whole or not at all.
+ * render.c - the list of formats.
  */
 #include "render.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "whole_file.h"
 
 static const struct render_format *const formats[] = {&render_text, &render_md, &render_json,
 						      &render_csv, &render_html};
@@ -23,27 +23,13 @@ const struct render_format *render_find(const char *name)
 int render_file(const struct render_format *f, const struct report *r,
 		const struct render_options *o, const char *path, struct err *e)
 {
-	char *temporary = NULL;
-	FILE *out;
-	int rc = -1;
+	struct whole_file w;
+	int rc;
 
-	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
-		return err_set(e, ERR_MEMORY, -1, "out of memory");
-	out = fopen(temporary, "we");
-	if (!out) {
-		err_set(e, ERR_IO, -1, "cannot write %s: %s", path, strerror(errno));
-		goto out;
-	}
-	rc = f->report(r, o, out, e);
-	if (fclose(out) != 0 && rc == 0)
-		rc = err_set(e, ERR_IO, -1, "cannot write %s: %s", path, strerror(errno));
-	if (rc == 0 && rename(temporary, path) != 0)
-		rc = err_set(e, ERR_IO, -1, "cannot write %s: %s", path, strerror(errno));
-	if (rc != 0)
-		unlink(temporary);
-out:
-	free(temporary);
-	return rc;
+	if (whole_file_open(&w, path, e) != 0)
+		return -1;
+	rc = f->report(r, o, w.out, e);
+	return whole_file_close(&w, rc == 0, e) == 0 ? rc : -1;
 }
 
 /* At most `columns` characters of `s`, with ".." at the end when it was cut; returns the bytes. */
