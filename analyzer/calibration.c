@@ -144,6 +144,7 @@ int calibration_load(struct calibration *c, const uint8_t uuid[16], struct err *
 
 int calibration_file(struct calibration *c, const char *path, struct err *e)
 {
+	struct err bad = {0};
 	size_t bytes = 0;
 	char *data;
 	int rc;
@@ -152,11 +153,12 @@ int calibration_file(struct calibration *c, const char *path, struct err *e)
 	data = slurp(path, &bytes);
 	if (!data)
 		return err_set(e, ERR_IO, -1, "%s: %s", err_path(path), strerror(errno));
-	rc = calibration_parse(c, data, bytes, e);
+	rc = calibration_parse(c, data, bytes, &bad);
 	free(data);
-	if (rc == 0)
-		c->is_of_user = true;
-	return rc;
+	if (rc != 0)
+		return err_set(e, bad.code, bad.offset, "%s: %s", err_path(path), bad.text);
+	c->is_of_user = true;
+	return 0;
 }
 
 double event_bias_plain_uncertainty(const struct event_bias *b)

@@ -151,7 +151,7 @@ int launch_check_args(const struct given *g, const struct cubin_function *f, str
 			       g->params_n, f->param_bytes);
 	if (g->args_n && g->args_n != f->params_n)
 		return err_set(e, ERR_USAGE, -1,
-			       "--arg is given for %zu of the %zu arguments of the kernel",
+			       "--arg gives %zu, and the arguments of the kernel are %zu",
 			       g->args_n, f->params_n);
 	for (size_t i = 0; i < g->args_n; i++)
 		if (g->args[i].bytes_n != f->params[i].bytes)
