@@ -262,6 +262,8 @@ int advice_build(struct metric_advices *out, const struct model_kernel *k,
 
 	*out = (struct metric_advices){0};
 	advice_case_init(&c, k, hw, share_pct, run, arena);
+	if (c.occupancy && c.occupancy->blocks_per_sm == 0)
+		return 0; /* it cannot be launched: there is nothing to make faster */
 	for (size_t i = 0; i < ADVICE_N; i++)
 		apply(&results[i], &c, (enum advice_id)i, &no_memory);
 	contradict(results);

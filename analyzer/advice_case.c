@@ -234,6 +234,16 @@ const char *advice_text(struct advice_draft *d, const char *format, ...)
 	return text ? text : "";
 }
 
+const char *advice_room(struct advice_draft *d, int blocks)
+{
+	const struct occupancy *o = d->c->occupancy;
+
+	if (blocks <= 0)
+		return "no block fits on an SM, it cannot be launched so";
+	return advice_text(d, "%d blocks and %d warps per SM (%d now)", blocks,
+			   blocks * o->warps_per_block, o->warps_per_sm);
+}
+
 void advice_add_evidence(struct advice_draft *d, const char *text)
 {
 	if (d->item.evidence_n < METRIC_EVIDENCE)

@@ -114,6 +114,8 @@ typedef enum advice_outcome (*advice_rule_fn)(const struct advice_case *c, struc
 /* printf into the arena; "" when memory has run out, which is noted. */
 const char *advice_text(struct advice_draft *d, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* What an SM has room for after a change: "2 blocks and 16 warps per SM (64 now)". */
+const char *advice_room(struct advice_draft *d, int blocks);
 /* A reading that speaks for the item. At least two make one. */
 #define advice_evidence(d, ...) advice_add_evidence(d, advice_text(d, __VA_ARGS__))
 /* What the change costs elsewhere, worked out. */

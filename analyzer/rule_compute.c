@@ -227,9 +227,8 @@ enum advice_outcome rule_reuse(const struct advice_case *c, struct advice_draft 
 	advice_gain(d, 0.2 * (100 - c->compute_pct), 0.7 * (100 - c->compute_pct));
 	if (c->cliff && advice_occupancy(c, c->k->resources.registers + 32,
 					 2 * c->cliff->smem_per_block_bytes, &o))
-		advice_conflict(
-			d, "a tile twice as large, 32 registers more: %d warps per SM (%d now)",
-			o.warps_per_sm, c->occupancy->warps_per_sm);
+		advice_conflict(d, "a tile twice as large, 32 registers more: %s",
+				advice_room(d, o.blocks_per_sm));
 	advice_try(
 		d,
 		"a larger tile in M or N, or a longer K loop per block, so that each loaded value is used more often",
@@ -347,9 +346,9 @@ enum advice_outcome rule_barriers(const struct advice_case *c, struct advice_dra
 			  1 - fmin(1, less * BARRIER_CYCLES_MOST / turn));
 	advice_conflict(d, "two buffers in turn take twice the shared memory");
 	if (c->cliff && c->cliff->smem_per_block_bytes > 0)
-		advice_conflict(d, "twice %lld bytes: %d blocks per SM (%d now)",
+		advice_conflict(d, "twice %lld bytes: %s",
 				(long long)c->cliff->smem_per_block_bytes,
-				c->cliff->double_buffer_blocks_per_sm, c->cliff->blocks_per_sm);
+				advice_room(d, c->cliff->double_buffer_blocks_per_sm));
 	advice_try(
 		d,
 		"two buffers in turn need one barrier per turn; what a warp shares with itself needs __syncwarp; do more per turn",

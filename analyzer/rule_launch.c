@@ -306,9 +306,8 @@ enum advice_outcome rule_above_cliff(const struct advice_case *c, struct advice_
 	 */
 	advice_gain(d, has_barriers ? 25 : 5, 50);
 	if (advice_occupancy(c, c->k->resources.registers, below, &o))
-		advice_conflict(d, "at %lld bytes: %d blocks and %d warps per SM (%d now)",
-				(long long)below, o.blocks_per_sm, o.warps_per_sm,
-				c->occupancy->warps_per_sm);
+		advice_conflict(d, "at %lld bytes: %s", (long long)below,
+				advice_room(d, o.blocks_per_sm));
 	advice_conflict(d, "a smaller tile loads more for the same work");
 	advice_try(
 		d,

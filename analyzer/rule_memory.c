@@ -229,12 +229,8 @@ static void spill_conflict(const struct advice_case *c, struct advice_draft *d)
 			"less must be live at a time",
 			registers, c->hw->arch.registers_per_thread);
 	else if (c->cliff && advice_occupancy(c, registers, c->cliff->smem_per_block_bytes, &o))
-		advice_conflict(
-			d,
-			"all of it in registers takes %d per thread: %d %s and %d warps per SM (%d now)",
-			registers, o.blocks_per_sm,
-			advice_plural(o.blocks_per_sm, "block", "blocks"), o.warps_per_sm,
-			c->occupancy->warps_per_sm);
+		advice_conflict(d, "all of it in registers takes %d per thread: %s", registers,
+				advice_room(d, o.blocks_per_sm));
 }
 
 enum advice_outcome rule_spills(const struct advice_case *c, struct advice_draft *d)
@@ -257,7 +253,7 @@ enum advice_outcome rule_spills(const struct advice_case *c, struct advice_draft
 			part->issued,
 			part == m ? "on the way through" : "in a turn of the hottest loop");
 	if (!isnan(rate) && !isnan(c->resident))
-		advice_evidence(d, "%.0f warps on an SM keep %.0f KB of it: that is in %s",
+		advice_evidence(d, "on an SM %.0f warps hold %.0f KB of it: that is in %s",
 				c->resident,
 				c->resident * LANES * c->k->resources.local_bytes / 1024, where);
 	slow = m->local_bytes / rate;
@@ -515,10 +511,8 @@ enum advice_outcome rule_fuse(const struct advice_case *c, struct advice_draft *
 	advice_gain(d, 25, 50);
 	if (c->cliff && c->k->resources.registers > 0 &&
 	    advice_occupancy(c, c->k->resources.registers + 16, c->cliff->smem_per_block_bytes, &o))
-		advice_conflict(
-			d,
-			"fused code needs the registers of both: 16 more make %d warps per SM (%d now)",
-			o.warps_per_sm, c->occupancy->warps_per_sm);
+		advice_conflict(d, "fused code needs the registers of both: with 16 more %s",
+				advice_room(d, o.blocks_per_sm));
 	advice_conflict(
 		d,
 		"what the neighbour shares between threads needs shared memory and barriers, and a fused sum rounds in another order");

@@ -49,24 +49,16 @@ static void double_buffer(const struct advice_case *c, struct advice_draft *d)
 		struct occupancy o;
 
 		if (tile > 0 && advice_occupancy(c, c->k->resources.registers, 2 * tile, &o))
-			advice_conflict(
-				d,
-				"two buffers of a turn's %lld bytes per block: %d blocks and %d warps per SM (%d now)",
-				(long long)tile, o.blocks_per_sm, o.warps_per_sm,
-				c->occupancy->warps_per_sm);
+			advice_conflict(d, "two buffers of a turn's %lld bytes per block: %s",
+					(long long)tile, advice_room(d, o.blocks_per_sm));
 		return;
 	}
-	advice_conflict(
-		d,
-		"twice the shared memory, %lld in place of %lld bytes: %d %s and %d warps per SM (%d now)%s",
-		(long long)s->double_buffer_bytes, (long long)s->smem_per_block_bytes,
-		s->double_buffer_blocks_per_sm,
-		advice_plural(s->double_buffer_blocks_per_sm, "block", "blocks"),
-		s->double_buffer_blocks_per_sm * c->occupancy->warps_per_block,
-		c->occupancy->warps_per_sm,
-		s->double_buffer_blocks_per_sm == 0 ? ": it cannot be launched so"
-		: s->double_buffer_blocks_per_sm == 1 && s->blocks_per_sm > 1 ? ": over the cliff"
-									      : "");
+	advice_conflict(d, "twice the shared memory, %lld in place of %lld bytes: %s%s",
+			(long long)s->double_buffer_bytes, (long long)s->smem_per_block_bytes,
+			advice_room(d, s->double_buffer_blocks_per_sm),
+			s->double_buffer_blocks_per_sm == 1 && s->blocks_per_sm > 1
+				? ": over the cliff"
+				: "");
 }
 
 /* A tile with a ratio, whose loads an asynchronous copy could replace. */
@@ -125,7 +117,7 @@ enum advice_outcome rule_async_pipeline(const struct advice_case *c, struct advi
 	if (!is_memory(c))
 		advice_evidence(
 			d,
-			"%.0f warps on an SM have %s in flight while they load, and nothing while they compute; "
+			"in flight on an SM, %.0f warps: %s while they load, and nothing while they compute; "
 			"DRAM needs %s at all times",
 			c->resident,
 			text_bytes(has, (int64_t)(c->resident * c->sass->hot.load_bytes)),

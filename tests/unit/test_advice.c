@@ -865,7 +865,7 @@ static bool class_contradicts(const struct made *m, enum advice_id id)
 	}
 }
 
-/* "1 blocks", where that is not the end of 21 or of 0.1. */
+/* "1 blocks" or "0 warps", where that is not the end of 21 or of 0.1. */
 static bool is_wrong_plural(const char *text)
 {
 	static const char *const nouns[] = {"blocks",   "warps",     "bytes",
@@ -876,9 +876,10 @@ static bool is_wrong_plural(const char *text)
 	for (size_t i = 0; i < sizeof(nouns) / sizeof(*nouns); i++) {
 		const char *at = text;
 
-		snprintf(words, sizeof(words), "1 %s", nouns[i]);
+		snprintf(words, sizeof(words), " %s", nouns[i]);
 		for (; (at = strstr(at, words)); at++)
-			if (at == text || at[-1] == ' ' || at[-1] == '(')
+			if (at > text && (at[-1] == '1' || (at[-1] == '0' && i < 2)) &&
+			    (at - 1 == text || at[-2] == ' ' || at[-2] == '('))
 				return true;
 	}
 	return false;
@@ -948,6 +949,8 @@ static void test_no_kernel_is_told_a_contradiction(void **state)
 		make_any(&m);
 		build(&m);
 		assert_true(m.out.n <= ADVICE_ITEMS && m.out.not_now_n <= ADVICE_NOT_NOW);
+		if (m.k.occupancy_known && m.k.occupancy.blocks_per_sm == 0)
+			assert_int_equal(m.out.n, 0); /* that cannot be launched */
 		for (size_t i = 0; i < m.out.n; i++) {
 			check_item(&m, &m.out.items[i], round);
 			seen[advice_find(m.out.items[i].id) - advice_rows]++;
