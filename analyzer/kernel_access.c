@@ -13,16 +13,13 @@
 
 #define SITES_MOST 64u /* that are kept, those with the most excess */
 
-static const char why_aligned[] =
-	"pointers among the arguments are taken to be multiples of 256, what else is not known "
-	"of an address to be a multiple of 32";
 static const char why_paired[] =
 	"lanes share words of 8 or 16 bytes in pairs, and how far that saves wavefronts is not established";
 
 /* What stands behind a site that is assumed. */
 static const char *why_assumed(const struct lanes_site *s)
 {
-	return s->kind == LANES_SHARED || s->is_shared ? why_paired : why_aligned;
+	return s->kind == LANES_SHARED || s->is_shared ? why_paired : access_why_aligned;
 }
 
 /* ------------------------------------------------------------------------------------- sites */
@@ -215,7 +212,7 @@ static bool branch_site(struct access_reader *k, const struct access_place *p,
 		return false;
 	for (unsigned i = 0; i < 2; i++)
 		sides[i] = side(&k->g, k->g.block_of[p->insn], k->g.edges[b->successors + i]);
-	out->sectors_per_request = access_unknown("it is no access");
+	out->sectors_per_request = out->own_excess = access_unknown("it is no access");
 	out->lanes = on;
 	out->excess = access_estimated(fmin(sides[0], sides[1]), 0, fmax(sides[0], sides[1]),
 				       "instructions of the shorter side, each once");
@@ -246,6 +243,11 @@ static bool make_site(struct access_reader *k, const struct access_place *p,
 	if (s->kind == LANES_BRANCH)
 		return branch_site(k, p, s, out);
 	figure(k, p, &out->sectors_per_request, &out->excess);
+	out->own_excess = access_unknown("only global memory has sectors");
+	if (s->kind == LANES_LOAD || s->kind == LANES_STORE) {
+		out->own_excess = access_own_excess(k, p, &out->excess);
+		out->sharers = access_sharers(p, k->samples_n);
+	}
 	out->is_everywhere = s->is_known && s->is_everywhere;
 	if (s->is_known && *s->pattern)
 		out->pattern = arena_string(k->arena, s->pattern, SIZE_MAX);
@@ -362,30 +364,32 @@ static struct quantity per_request(struct access_reader *k, const struct metric_
 	return sum;
 }
 
-/* Excess sectors of all loads and stores of the launch. */
-static struct quantity excess_sectors(const struct metric_access *a)
+/* Excess sectors of all loads and stores of the launch, or those of them that no neighbour uses. */
+static struct quantity excess_sectors(const struct metric_access *a, bool own)
 {
 	struct quantity sum = access_derived(0);
 	bool any = false;
 
 	for (size_t i = 0; i < a->sites_n; i++) {
 		const struct metric_site *s = &a->sites[i];
+		const struct quantity *e;
 
 		if (!is_kind(s, "load") && !is_kind(s, "store"))
 			continue;
+		e = own ? &s->own_excess : &s->excess;
 		any = true;
-		if (!quantity_known(&s->excess))
-			return access_unknown(s->excess.why);
-		if (s->excess.high == 0) {
-			weaken(&sum, &s->excess);
+		if (!quantity_known(e))
+			return access_unknown(e->why);
+		if (e->high == 0) {
+			weaken(&sum, e);
 			continue; /* however often it is executed */
 		}
 		if (!quantity_known(&s->requests))
 			return access_unknown(s->requests.why);
-		sum.value += s->requests.value * s->excess.value;
-		sum.low += s->requests.low * s->excess.low;
-		sum.high += s->requests.high * s->excess.high;
-		weaken(&sum, &s->excess);
+		sum.value += s->requests.value * e->value;
+		sum.low += s->requests.low * e->low;
+		sum.high += s->requests.high * e->high;
+		weaken(&sum, e);
 		weaken(&sum, &s->requests);
 	}
 	return any ? sum : access_unknown("it neither loads nor stores in global memory");
@@ -610,10 +614,11 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 {
 	if (!k->has_any && !k->samples_n) {
 		out->sectors_per_request_load = out->sectors_per_request_store =
-			out->excess_sectors = out->shared_wavefronts_per_request = out->atomics =
-				out->divergence_pct = out->global_load_bytes =
-					out->global_store_bytes = out->warp_instructions =
-						access_unknown(access_why_limit);
+			out->excess_sectors = out->wasted_sectors =
+				out->shared_wavefronts_per_request = out->atomics =
+					out->divergence_pct = out->global_load_bytes =
+						out->global_store_bytes = out->warp_instructions =
+							access_unknown(access_why_limit);
 		return;
 	}
 	access_note_calls(k);
@@ -624,7 +629,9 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 	out->shared_wavefronts_per_request =
 		with_calls(k, per_request(k, out, "shared"), 1u << LANES_SHARED);
 	out->excess_sectors =
-		with_calls(k, excess_sectors(out), 1u << LANES_LOAD | 1u << LANES_STORE);
+		with_calls(k, excess_sectors(out, false), 1u << LANES_LOAD | 1u << LANES_STORE);
+	out->wasted_sectors =
+		with_calls(k, excess_sectors(out, true), 1u << LANES_LOAD | 1u << LANES_STORE);
 	out->atomics = with_calls(k, atomics(k, out), 1u << LANES_ATOMIC);
 	out->divergence_pct = divergence(k);
 	out->global_load_bytes = bytes_of(k, out, "load");

@@ -10,6 +10,9 @@
 #define CERTAIN_BLOCKS 1024u /* longer code: nobody asks whether a block is always passed */
 
 const char access_why_sampled[] = "from some warps of the first, a middle and the last block";
+const char access_why_aligned[] =
+	"pointers among the arguments are taken to be multiples of 256, what else is not known "
+	"of an address to be a multiple of 32";
 const char access_why_limit[] = "the code is too long to be interpreted";
 const char access_why_called[] = "what is called is not looked at";
 static const char why_path[] = "whether every warp comes here is not known";
@@ -219,8 +222,7 @@ static bool in_every_turn(const struct access_reader *k, uint32_t block, uint32_
 	return true;
 }
 
-/* As the launch decides, else as the code does. */
-static uint64_t trips_of(const struct access_reader *k, const struct lanes_result *r, uint32_t loop)
+uint64_t access_trips(const struct access_reader *k, const struct lanes_result *r, uint32_t loop)
 {
 	if (r->trips[loop])
 		return r->trips[loop];
@@ -243,11 +245,11 @@ double access_times_passed(struct access_reader *k, const struct lanes_result *r
 	     loop = k->g.loops[loop].parent) {
 		if (!in_every_turn(k, block, loop))
 			return NAN;
-		if (!trips_of(k, r, loop)) {
+		if (!access_trips(k, r, loop)) {
 			*why = why_trips;
 			return NAN;
 		}
-		n *= (double)trips_of(k, r, loop);
+		n *= (double)access_trips(k, r, loop);
 		block = k->g.loops[loop].header;
 	}
 	return always_passed(k, r, block) ? n : NAN;

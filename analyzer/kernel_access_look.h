@@ -49,7 +49,8 @@ struct access_reader {
 	bool no_memory;
 };
 
-extern const char access_why_sampled[], access_why_limit[], access_why_called[];
+extern const char access_why_sampled[], access_why_limit[], access_why_aligned[],
+	access_why_called[];
 
 /* Words for reasons (lanes_value.h): why something is not known, why fewer lanes may take part. */
 const char *access_why(uint32_t reasons);
@@ -74,5 +75,13 @@ double access_times_passed(struct access_reader *k, const struct lanes_result *r
 			   const char **why);
 /* Requests of the launch at one place. */
 struct quantity access_requests(struct access_reader *k, const struct access_place *p);
+
+/* Iterations of a loop whenever it is entered, as the launch decides, else as the code does; 0 = not known. */
+uint64_t access_trips(const struct access_reader *k, const struct lanes_result *r, uint32_t loop);
+
+/* Of a place's excess what no neighbour uses; and who uses the rest, NULL = nobody (kernel_access_waste.c). */
+struct quantity access_own_excess(const struct access_reader *k, const struct access_place *p,
+				  const struct quantity *excess);
+const char *access_sharers(const struct access_place *p, unsigned samples_n);
 
 #endif

@@ -73,8 +73,10 @@ static void go(struct lanes_walk *w, uint32_t block, uint32_t edge, const struct
 	if (!crew->lanes)
 		return;
 	w->places[block].edges |= UINT64_C(1) << (edge & 63);
-	if (w->out)
+	if (w->out) {
+		lanes_note_turn(w, block, to);
 		return;
+	}
 	if (is_divergent && leaves_loop(w->g, block, to)) {
 		w->left = w->now;
 		w->left.crew = *crew;
@@ -366,6 +368,11 @@ static void look_at_all(struct lanes_walk *w, struct lanes_result *out)
 	out->sites_n = 0;
 	out->trips_differ = false;
 	memset(out->blocks, 0, w->g->blocks_n * sizeof(*out->blocks));
+	w->growths_n = (uint32_t)w->run.v.symbols.n;
+	w->growths = arena_array(w->arena, w->growths_n + 1, sizeof(*w->growths));
+	w->no_memory |= !w->growths;
+	if (w->no_memory)
+		return;
 	for (uint32_t b = 0; b < w->g->blocks_n; b++) {
 		const struct lanes_place *p = &w->places[b];
 		struct lanes_block *r = &out->blocks[b];
@@ -377,6 +384,7 @@ static void look_at_all(struct lanes_walk *w, struct lanes_result *out)
 		r->is_reached = true;
 		r->edges = p->edges;
 	}
+	lanes_share(w);
 }
 
 /* A loop that nobody comes back to runs once. */

@@ -56,7 +56,15 @@ struct lanes_site {
 	uint16_t ideal;            /* for as many bytes, without gaps */
 	uint16_t addresses;        /* different ones */
 	uint16_t bytes;            /* that one lane asks for; of LDSM: that one row has */
-	char pattern[48];          /* "" = nothing to say */
+	/*
+	 * Of global memory, sectors in excess of which neither neighbours in the same stretch of code use the rest,
+	 * nor (own_later) those in so many turns of the loop; 1 = the turns change nothing.
+	 */
+	uint8_t turns;
+	bool is_own_open;     /* some of these neighbours may not be executed */
+	float own, own_later; /* where it is known */
+	uint32_t form;        /* of the address (lanes_value.h), while its values are there */
+	char pattern[48];     /* "" = nothing to say */
 };
 
 struct lanes_block {

@@ -316,6 +316,8 @@ void lanes_measure(struct lanes_run *run, const struct lanes_state *s, const str
 		return;
 	}
 	f = &run->v.forms.at[form];
+	out->form = form;
+	out->bytes = (uint8_t)r.bytes;
 	memcpy(r.at, run->v.patterns.at[f->pattern].at, sizeof(r.at));
 	out->is_assumed = f->is_assumed;
 	out->addresses = (uint16_t)addresses(&r);

@@ -1,6 +1,6 @@
 /*
- * lanes_walk.h - an interpretation of a function for one warp, or all, while it goes on. Private to lanes.c and
- * lanes_meet.c.
+ * lanes_walk.h - an interpretation of a function for one warp, or all, while it goes on. Private to lanes.c,
+ * lanes_meet.c and lanes_share.c.
  */
 #ifndef KBN_LANES_WALK_H
 #define KBN_LANES_WALK_H
@@ -17,6 +17,14 @@ struct lanes_place {
 	uint64_t edges;
 };
 
+/* What a symbol of a loop's header grows by in one turn. */
+struct lanes_growth {
+	uint64_t step;
+	bool is_known, is_open; /* by one way back; by ways that differ, or it is no number */
+};
+
+struct sector;
+
 struct lanes_walk {
 	struct lanes_run run;
 	const struct cfg *g;
@@ -31,6 +39,9 @@ struct lanes_walk {
 	/* the last pass, that only looks */
 	struct lanes_result *out;
 	uint32_t room;
+	struct lanes_growth *growths; /* of the symbols before that pass */
+	uint32_t growths_n;
+	struct sector *sectors; /* room for lanes_share() */
 };
 
 /*
@@ -44,5 +55,11 @@ void lanes_leave_loop(struct lanes_walk *w, struct lanes_state *s, uint32_t loop
 
 /* How often the loop runs that a block's branch leaves, by what decides whether it is taken; into w->out. */
 void lanes_count_trips(struct lanes_walk *w, uint32_t block, const struct lanes_pred *p);
+
+/* In the last pass, at the end of a block: a way that leads back to a loop's header says what grows in a turn. */
+void lanes_note_turn(struct lanes_walk *w, uint32_t block, uint32_t to);
+
+/* After it: of each site what of its sectors is not used by its neighbours either (lanes_share.c). */
+void lanes_share(struct lanes_walk *w);
 
 #endif

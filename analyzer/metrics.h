@@ -159,7 +159,13 @@ struct metric_site {
 	struct quantity requests;            /* of the launch */
 	struct quantity sectors_per_request; /* of shared memory: wavefronts */
 	struct quantity excess; /* of these, more than the bytes asked for need, of a request */
-	const char *pattern;    /* "lane stride 4096 B", NULL = none */
+	/*
+	 * Of these what no neighbour uses either: no load (store) in the same stretch of code, nor in other turns of
+	 * its loop. The L1 fetches what they share once. Of other accesses not known.
+	 */
+	struct quantity own_excess;
+	const char *sharers; /* who uses the rest: "neighbouring instructions", NULL = nobody */
+	const char *pattern; /* "lane stride 4096 B", NULL = none */
 	/*
 	 * Of a branch: lanes that take it where they part; 0 = not known. Its `excess` is the instructions of the
 	 * shorter side, and at the high end those of the longer one.
@@ -171,7 +177,7 @@ struct metric_site {
 /* What the lanes of a warp do together. */
 struct metric_access {
 	struct quantity sectors_per_request_load, sectors_per_request_store, excess_sectors,
-		shared_wavefronts_per_request, atomics, divergence_pct;
+		wasted_sectors, shared_wavefronts_per_request, atomics, divergence_pct;
 	/* Executed by all warps of the launch; bytes that lanes ask for, however many sectors that takes. */
 	struct quantity warp_instructions, global_load_bytes, global_store_bytes;
 	const struct metric_site

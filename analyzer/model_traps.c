@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "access_cost.h"
 #include "arena.h"
 #include "count.h"
 #include "text.h"
@@ -18,6 +19,7 @@
 #define BARRIERS_LEAST \
 	3u /* a tile in shared memory needs two a turn: one before it is read, one behind */
 #define DIVERGENCE_LEAST_PCT 20.0
+#define UNCOALESCED_LEAST    2.0     /* sectors; one more may be a word across two of them */
 #define CONTENDED_FACTOR     2.0     /* requests of a block */
 #define DOUBLES_LEAST        4u      /* once, outside of loops: fewer cost nothing */
 #define CHAIN_LOADS          4.0     /* outside of loops: two or three are an index of an index */
@@ -191,14 +193,34 @@ static const char *site_text(const struct trap_case *c, const struct metric_site
 		  : NULL;
 }
 
-/* Half of what is moved, and more, is not used. */
+/* Of a site so many sectors in excess are half of what it moves and more, and not of one word that lies badly. */
+static bool is_half(const struct metric_site *s, const struct quantity *excess)
+{
+	return s && least(excess) >= UNCOALESCED_LEAST &&
+	       least(excess) * 2 >= s->sectors_per_request.value;
+}
+
+/* Half of what is moved, and more, is not used; or used by neighbours, and the L1 is what takes the time. */
 static const char *uncoalesced(const struct trap_case *c)
 {
-	const struct metric_site *s = worst(c->k, (const char *const[]){"load", "store", NULL});
+	const struct metric_sass *sass = c->k->code.sass;
+	struct access_cost cost;
+	const struct metric_site *s;
+	const char *text;
 
-	if (!s || !(least(&s->excess) * 2 >= s->sectors_per_request.value))
+	access_cost_read(c->k->access, sass, &cost);
+	s = cost.wasteful;
+	if (access_cost_wastes(&cost) &&
+	    is_half(s, quantity_known(&s->own_excess) ? &s->own_excess : &s->excess))
+		return site_text(c, s, "sectors");
+	s = cost.worst;
+	if (!s || !is_half(s, &s->excess) || !access_cost_is_l1(&cost, sass, c->hw))
 		return NULL;
-	return site_text(c, s, "sectors");
+	text = site_text(c, s, "sectors");
+	return text && s->sharers
+		       ? text_format(c->arena, "%s; %s use the rest: it costs the L1, not DRAM",
+				     text, s->sharers)
+		       : text;
 }
 
 static const char *bank_conflicts(const struct trap_case *c)

@@ -164,6 +164,7 @@ static json_t *work(const struct work *known, const struct metric_access *access
 	ACCESS(shared_wavefronts_per_request);
 	ACCESS(atomics);
 	ACCESS(divergence_pct);
+	ACCESS(wasted_sectors);
 #undef ACCESS
 	return o;
 }
@@ -184,6 +185,10 @@ static json_t *sites(const struct metric_access *access)
 		value_put(o, "sectors_per_request", value_quantity(&s->sectors_per_request));
 		value_put(o, "excess", value_quantity(&s->excess));
 		value_put(o, "pattern", value_text(s->pattern));
+		if (!strcmp(s->kind, "load") || !strcmp(s->kind, "store")) {
+			value_put(o, "own_excess", value_quantity(&s->own_excess));
+			value_put(o, "sharers", value_text(s->sharers));
+		}
 		value_append(a, o);
 	}
 	return a;

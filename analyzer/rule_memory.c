@@ -7,11 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "access_cost.h"
 #include "count.h"
 
-#define LANES        32.0
-#define SECTOR_BYTES 32.0
-#define WORD_SECTORS 4.0 /* of a warp whose lanes access neighbouring words */
+#define LANES 32.0
 
 /* ------------------------------------------------------------------------------------- bandwidths */
 
@@ -91,11 +90,8 @@ static void say_worst(struct advice_draft *d, const struct metric_site *s, const
 			s->pattern ? s->pattern : "");
 }
 
-/* The least excess worth a word: of all, and of the worst site. */
-#define EXCESS_LEAST       0.2
-#define EXCESS_LEAST_WORST 1.0
 /* Caches keep so much of what is fetched too much until a neighbour asks for it, at best. */
-#define CACHED_MOST        (2.0 / 3)
+#define CACHED_MOST (2.0 / 3)
 
 /* The share of the time that accesses may take: all of it, but where issuing the code takes longer. */
 static double access_share(const struct advice_case *c, double cycles)
@@ -109,30 +105,79 @@ static double access_share(const struct advice_case *c, double cycles)
 	return issue > cycles ? cycles / issue : 1;
 }
 
+/* Sectors of an average request before and after, and which of them are the excess that costs. */
+struct coalescing {
+	double before, after,
+		most; /* `most`: before, if those whose lanes are not known take many */
+	const struct metric_site *site;
+	bool is_l1; /* neighbours use the excess: the L1 alone gives it more than once */
+};
+
+static bool coalescing_of(const struct advice_case *c, const struct access_cost *cost,
+			  struct coalescing *out)
+{
+	const double shared = cost->excess - cost->wasted;
+
+	if (access_cost_is_l1(cost, c->sass, c->hw) &&
+	    !(c->class == CLASS_MEMORY && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
+		*out = (struct coalescing){cost->total, cost->total - cost->excess,
+					   cost->total_most, cost->worst, shared > cost->wasted};
+	else if (access_cost_wastes(cost))
+		*out = (struct coalescing){cost->total - shared, cost->total - cost->excess,
+					   cost->total_most - shared, cost->wasteful, false};
+	else
+		return false;
+	return true;
+}
+
+/* What of the excess the neighbours use. */
+static void say_neighbours(struct advice_draft *d, const struct access_cost *cost,
+			   const struct coalescing *x)
+{
+	const double shared = cost->excess - cost->wasted;
+	char of[TEXT_NUMBER], more[TEXT_NUMBER], all[TEXT_NUMBER];
+
+	if (x->is_l1)
+		advice_evidence(
+			d,
+			"neighbouring loads or later turns use the rest of the sectors: it costs the L1 requests and "
+			"bandwidth, not DRAM");
+	else if (shared > 0)
+		advice_evidence(d, "neighbours use %s of %s sectors in excess: these are no waste",
+				text_ratio(of, shared), text_ratio(all, cost->excess));
+	if (cost->total_most > cost->total)
+		advice_evidence(d, "%s sectors if accesses whose lanes are not known are scattered",
+				text_ratio(more, x->most));
+}
+
 enum advice_outcome rule_coalesce(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct sites s = sites_of(c, "load", "store", WORD_SECTORS);
+	struct access_cost cost;
+	struct coalescing x;
 	char total[TEXT_NUMBER], ideal[TEXT_NUMBER];
-	double share = 1, best, worst;
+	double share = 1, best, worst, excess;
 
-	if (!s.worst || s.worst->excess.value < EXCESS_LEAST_WORST ||
-	    s.excess < EXCESS_LEAST * s.total)
+	access_cost_read(c->k->access, c->sass, &cost);
+	if (!coalescing_of(c, &cost, &x))
 		return ADVICE_SILENT;
+	text_ratio(total, x.before);
+	text_ratio(ideal, x.after);
 	if (c->class == CLASS_COMPUTE)
-		return advice_against(d, "%s sectors a request where %s would do, but %s",
-				      text_ratio(total, s.total),
-				      text_ratio(ideal, s.total - s.excess), advice_saturation(c));
-	if (s.requests > 0 && c->warps > 0)
-		share = access_share(c, s.total * s.requests / c->warps * SECTOR_BYTES /
-						advice_l2_rate(c));
-	best = 1 - s.excess / s.total;
-	worst = 1 - (1 - CACHED_MOST) * s.excess / (s.total - CACHED_MOST * s.excess);
-	advice_evidence(d, "%s sectors of 32 bytes in an average request, %s would do",
-			text_ratio(total, s.total), text_ratio(ideal, s.total - s.excess));
-	say_worst(d, s.worst, "sectors");
-	if (quantity_known(&c->k->access->excess_sectors))
-		advice_evidence(d, "%s of all sectors are excess",
-				text_pct(total, 100 * s.excess / s.total));
+		return advice_against(d, "%s sectors a request where %s would do, but %s", total,
+				      ideal, advice_saturation(c));
+	if (cost.requests > 0 && c->warps > 0)
+		share = access_share(c, x.before * cost.requests / c->warps * ACCESS_SECTOR_BYTES /
+						(x.is_l1 ? l1_rate(c) : advice_l2_rate(c)));
+	excess = x.before - x.after;
+	best = 1 - excess / x.before;
+	worst = 1 - (1 - CACHED_MOST) * excess / (x.most - CACHED_MOST * excess);
+	advice_evidence(d, "%s sectors of 32 bytes in an average request, %s would do", total,
+			ideal);
+	say_worst(d, x.site, "sectors");
+	say_neighbours(d, &cost, &x);
+	if (!x.is_l1 && quantity_known(&c->k->access->wasted_sectors))
+		advice_evidence(d, "%s of all sectors are excess that nobody uses",
+				text_pct(total, 100 * excess / x.before));
 	advice_gain_ratio(d, 1 - share * (1 - worst), 1 - share * (1 - best));
 	advice_conflict(d,
 			"a re-layout costs a pass over the data unless its producer writes it so; "
@@ -141,9 +186,10 @@ enum advice_outcome rule_coalesce(const struct advice_case *c, struct advice_dra
 		d,
 		"let lane i access word i: exchange loop and thread index, structures of arrays, "
 		"or a transpose through a shared tile; then 16 bytes per lane",
-		advice_text(d, "sectors per request fall from %s to %s", text_ratio(total, s.total),
-			    text_ratio(ideal, s.total - s.excess)),
-		"the caches delivered the excess: time was spent elsewhere");
+		advice_text(d, "sectors per request fall from %s to %s",
+			    text_ratio(total, cost.total), text_ratio(ideal, x.after)),
+		x.is_l1 ? "the L1 was not busy: time was spent elsewhere"
+			: "the caches delivered the excess: time was spent elsewhere");
 	return ADVICE_GIVEN;
 }
 
@@ -155,8 +201,8 @@ enum advice_outcome rule_bank_conflicts(const struct advice_case *c, struct advi
 	char total[TEXT_NUMBER], ideal[TEXT_NUMBER], share_text[TEXT_NUMBER];
 	double share;
 
-	if (!s.worst || s.worst->excess.value < EXCESS_LEAST_WORST ||
-	    s.excess < EXCESS_LEAST * s.total || !(shared > 0))
+	if (!s.worst || s.worst->excess.value < ACCESS_EXCESS_LEAST_WORST ||
+	    s.excess < ACCESS_EXCESS_LEAST * s.total || !(shared > 0))
 		return ADVICE_SILENT;
 	if (c->class == CLASS_COMPUTE ||
 	    (c->class == CLASS_MEMORY && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
@@ -377,7 +423,7 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 		return advice_against(d, "loads wait for loads, but %s: other warps cover it",
 				      advice_saturation(c));
 	/* Where the addresses come from memory each lane fetches a sector of its own; a cache line at best serves four. */
-	bytes = LANES * SECTOR_BYTES;
+	bytes = LANES * ACCESS_SECTOR_BYTES;
 	if (is_counted && !isnan(c->us)) {
 		each = advice_unit_us(c, all * bytes / ADVICE_REACHED);
 		best = fmax(best, each / advice_l2_rate(c) / c->us);

@@ -55,12 +55,12 @@
 #define WORK                                                                                                       \
 	"{flops:Q,tensor_flops:Q,warp_instructions:Q,executed:{*:int}?,global_load_bytes:Q,global_store_bytes:Q,"  \
 	"sectors_per_request_load:Q,sectors_per_request_store:Q,excess_sectors:Q,shared_wavefronts_per_request:Q," \
-	"atomics:Q,divergence_pct:Q}"
+	"atomics:Q,divergence_pct:Q,wasted_sectors:Q^}"
 #define MEMORY \
 	"{l1_bytes:Q,l2_bytes:Q,dram_bytes:Q,dram_read_bytes:Q,dram_write_bytes:Q,l1_hit_pct:Q,l2_hit_pct:Q}"
 #define SITE                                                                                                      \
 	"{offset:str,line:str?,op:str,kind:\"load|store|shared|atomic|branch\",requests:Q,sectors_per_request:Q," \
-	"excess:Q,pattern:str?}"
+	"excess:Q,pattern:str?,own_excess:Q^,sharers:str?^}"
 #define STALLS                                                                                                      \
 	"{long_scoreboard:Q,short_scoreboard:Q,barrier:Q,math_pipe_throttle:Q,lg_throttle:Q,mio_throttle:Q,wait:Q," \
 	"not_selected:Q,branch:Q,other:Q}"

@@ -461,6 +461,76 @@ static void test_excess_sectors(void **state)
 	arena_free(m.arena);
 }
 
+/* Two loads of 16 bytes at a stride of 32: each leaves half of its sectors to the other. */
+static void test_excess_that_neighbours_use(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = 2;
+	for (int i = 0; i < 2; i++)
+		m.sites[i] = (struct metric_site){.offset = 0x180 + 16u * (unsigned)i,
+						  .op = "LDG.E.128",
+						  .kind = "load",
+						  .requests = derived(8448),
+						  .sectors_per_request = derived(32),
+						  .excess = derived(16),
+						  .own_excess = derived(0)};
+	m.sass.hot.loads = 2;
+	build(&m);
+	assert_null(given(&m, ADVICE_COALESCE));
+	/* half of the excess is nobody's: 16 + 4 of 48 sectors that the L1 fetches once */
+	m.sites[0].own_excess = derived(16);
+	build(&m);
+	a = given(&m, ADVICE_COALESCE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "24 sectors of 32 bytes"));
+	assert_true(any_has(a->evidence, a->evidence_n, "neighbours use 8 of 16"));
+	assert_true(a->gain_high_pct <= 34 && a->gain_high_pct >= 32);
+	/* a row per lane, used up by later turns: the L1 pays, if the code takes less time than that */
+	for (int i = 0; i < 2; i++) {
+		m.sites[i].excess = derived(31);
+		m.sites[i].own_excess = derived(0);
+	}
+	build(&m);
+	a = given(&m, ADVICE_COALESCE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "not DRAM"));
+	m.sass.hot.issued = 40;
+	build(&m);
+	assert_null(given(&m, ADVICE_COALESCE));
+	arena_free(m.arena);
+}
+
+/* In the hottest loop nothing is scattered, and nobody knows how often it turns: what is outside of it is no matter. */
+static void test_excess_outside_of_the_hot_loop(void **state)
+{
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = 2;
+	for (int i = 0; i < 2; i++)
+		m.sites[i] = (struct metric_site){.offset = i ? 0x180 : 0x80,
+						  .op = "LDG",
+						  .kind = "load",
+						  .requests = i ? unknown : derived(8448),
+						  .sectors_per_request = derived(i ? 4 : 32),
+						  .excess = derived(i ? 0 : 28)};
+	build(&m);
+	assert_null(given(&m, ADVICE_COALESCE));
+	m.sites[1].offset = 0x90;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_COALESCE));
+	arena_free(m.arena);
+}
+
 /* One access of many is known to be scattered: that is not said of all, also of those that are not listed. */
 static void test_what_is_not_known_is_no_excess(void **state)
 {
@@ -991,6 +1061,8 @@ int main(void)
 		cmocka_unit_test(test_no_stall_codes_while_latency_bound),
 		cmocka_unit_test(test_waves),
 		cmocka_unit_test(test_excess_sectors),
+		cmocka_unit_test(test_excess_that_neighbours_use),
+		cmocka_unit_test(test_excess_outside_of_the_hot_loop),
 		cmocka_unit_test(test_what_is_not_known_is_no_excess),
 		cmocka_unit_test(test_lanes_that_part),
 		cmocka_unit_test(test_made_up_times_change_nothing),

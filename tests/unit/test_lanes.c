@@ -676,6 +676,11 @@ static void scattered_words_are_excess(void **state)
 		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_ESTIMATED);
 		assert_true(m->excess_sectors.value == 28.0 * (1 << 22) / 32);
 		assert_int_equal(m->sectors_per_request_store.label, QUANTITY_DERIVED);
+		/* and no neighbour has a use for it */
+		assert_true(m->sites[0].own_excess.value == 28);
+		assert_int_equal(m->sites[0].own_excess.label, m->sites[0].excess.label);
+		assert_null(m->sites[0].sharers);
+		assert_true(m->wasted_sectors.value == m->excess_sectors.value);
 		drop(&l);
 	}
 }
@@ -759,6 +764,87 @@ static void an_address_between_words_is_no_request(void **state)
 		assert_int_equal(q->label, QUANTITY_UNKNOWN);
 		assert_non_null(strstr(q->why, "no multiple of its size"));
 	}
+	assert_true(n > 0);
+	drop(&l);
+}
+
+/* Half of each sector is a fragment's, the other half that of the load beside it: requests have excess, nothing is wasted. */
+static void neighbours_use_the_rest_of_a_sector(void **state)
+{
+	static const struct geometry at = {{16, 8, 1}, {128, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 1024);
+
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct loaded l = load("gemm_good", *arch);
+		const struct kernel_access_launch x = access_launch(&l, &at, &a);
+		const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+		unsigned n = 0;
+
+		assert_non_null(m);
+		for (size_t i = 0; i < m->sites_all; i++) {
+			const struct metric_site *s = &m->sites[i];
+
+			if (strcmp(s->kind, "load") || !quantity_known(&s->excess))
+				continue;
+			n++;
+			assert_true(s->sectors_per_request.value == 8 && s->excess.value == 4);
+			assert_true(s->own_excess.high == 0);
+			assert_int_equal(s->own_excess.label, QUANTITY_DERIVED);
+			assert_string_equal(s->sharers, "neighbouring instructions");
+		}
+		/* code for sm_100 takes addresses from what is not modelled */
+		assert_true(n >= 8 || (n == 0 && !strcmp(*arch, "100")));
+		drop(&l);
+	}
+}
+
+/* A row per lane, two bytes of it at a time: 16 loads of the unrolled turn use a sector up between them. */
+static void a_row_per_lane_is_used_up(void **state)
+{
+	static const struct geometry at = {{64, 8, 1}, {128, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 1024);
+	struct loaded l = load("gemm_bad", "90");
+	const struct kernel_access_launch x = access_launch(&l, &at, &a);
+	const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(m);
+	for (size_t i = 0; i < m->sites_all; i++) {
+		const struct metric_site *s = &m->sites[i];
+
+		if (strcmp(s->kind, "load") || s->excess.value != 30)
+			continue;
+		n++;
+		assert_int_equal(s->own_excess.label, QUANTITY_DERIVED);
+		assert_true(s->own_excess.value == 0);
+		assert_string_equal(s->sharers, "neighbouring instructions");
+	}
+	assert_true(n >= 16);
+	assert_true(m->excess_sectors.value == 64.0 * 8 * 4 * 1024 * 30);
+	assert_int_equal(m->wasted_sectors.label, QUANTITY_DERIVED);
+	assert_true(m->wasted_sectors.value == 0);
+	drop(&l);
+}
+
+/* Shared memory has no sectors that a neighbour could use. */
+static void shared_memory_has_no_neighbours(void **state)
+{
+	static const struct geometry at = {{64, 1, 1}, {32, 32, 1}};
+	const struct arguments a = arguments(OUT, IN, 2048);
+	struct loaded l = load("bank_conflict_bad", "90");
+	const struct kernel_access_launch x = access_launch(&l, &at, &a);
+	const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(m);
+	for (size_t i = 0; i < m->sites_n; i++)
+		if (!strcmp(m->sites[i].kind, "shared")) {
+			n++;
+			assert_false(quantity_known(&m->sites[i].own_excess));
+		}
 	assert_true(n > 0);
 	drop(&l);
 }
@@ -872,6 +958,9 @@ int main(void)
 		cmocka_unit_test(a_bound_elsewhere_is_no_proof),
 		cmocka_unit_test(what_is_called_is_not_known),
 		cmocka_unit_test(scattered_words_are_excess),
+		cmocka_unit_test(neighbours_use_the_rest_of_a_sector),
+		cmocka_unit_test(a_row_per_lane_is_used_up),
+		cmocka_unit_test(shared_memory_has_no_neighbours),
 		cmocka_unit_test(loops_are_counted_with_their_arguments),
 		cmocka_unit_test(a_rest_of_a_loop_is_counted),
 		cmocka_unit_test(an_address_between_words_is_no_request),

@@ -146,6 +146,20 @@ static void lanes(void **state)
 	/* what only the upper end of an interval shows is not proved */
 	TRAP(FINDING_UNCOALESCED, m.site.sectors_per_request = exactly(8);
 	     m.site.excess = exactly(5), m.site.excess.low = 1);
+	/* neighbours use the rest; and where the L1 has so much to give that it takes the time */
+	TRAP(FINDING_UNCOALESCED, m.site.sectors_per_request = exactly(32);
+	     m.site.excess = exactly(16);
+	     m.site.own_excess = exactly(16), m.site.own_excess = exactly(0));
+	TRAP(FINDING_UNCOALESCED, m.site.sectors_per_request = exactly(32);
+	     m.site.excess = exactly(31); m.site.own_excess = exactly(0); m.sass.hot.loads = 2;
+	     m.sass.hot.issued = 20, m.site.excess = exactly(24));
+	TRAP(FINDING_UNCOALESCED, m.site.sectors_per_request = exactly(32);
+	     m.site.excess = exactly(31); m.site.own_excess = exactly(0); m.sass.hot.loads = 2;
+	     m.sass.hot.issued = 20, m.sass.hot.issued = 40);
+	/* one word across two sectors */
+	TRAP(FINDING_UNCOALESCED, m.site.sectors_per_request = exactly(4);
+	     m.site.excess = exactly(2), m.site.sectors_per_request = exactly(2);
+	     m.site.excess = exactly(1));
 	TRAP(FINDING_DIVERGENCE, m.site.kind = "branch";
 	     m.access.divergence_pct = exactly(20), m.access.divergence_pct = exactly(19.9));
 	TRAP(FINDING_DIVERGENCE, m.site.kind = "branch";

@@ -1,0 +1,106 @@
+/* kernel_access_waste.c - of excess sectors those that no neighbour uses. See kernel_access_look.h. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel_access_look.h"
+
+static const char why_turns[] =
+	"provided that the loop around it turns as often as it takes to pass a sector";
+static const char why_open[] = "neighbours that use the rest may not be executed";
+
+static void guess(struct quantity *q, double low, double high, const char *why)
+{
+	q->label = QUANTITY_ESTIMATED;
+	q->low = fmin(q->low, low);
+	q->high = fmax(q->high, high);
+	q->why = q->why ? q->why : why;
+}
+
+/* Of one look. */
+static struct quantity own_of(const struct access_reader *k, const struct lanes_result *r,
+			      const struct lanes_site *s)
+{
+	const uint32_t loop = k->g.blocks[k->g.block_of[s->insn]].loop;
+	const uint64_t trips = loop == CFG_NONE ? 1 : access_trips(k, r, loop);
+	struct quantity q = access_derived(s->own);
+
+	if (s->turns > 1 && s->own_later < s->own) {
+		if (!trips || trips >= s->turns)
+			q = access_derived(s->own_later);
+		if (trips < s->turns)
+			guess(&q, s->own_later, s->own, why_turns);
+	}
+	if (s->is_own_open)
+		guess(&q, q.value, s->value - s->ideal, why_open);
+	if (s->is_assumed &&
+	    s->own < s->value - s->ideal) /* another start parts the sectors otherwise */
+		guess(&q, s->low == s->high ? q.low : 0,
+		      s->low == s->high ? q.high : s->high - s->ideal, access_why_aligned);
+	else if (s->is_assumed)
+		guess(&q, fmin(q.low, s->low - s->ideal), s->high - s->ideal, access_why_aligned);
+	if (s->absent)
+		guess(&q, 0, s->high - s->ideal, access_why_absent(s->absent));
+	return q;
+}
+
+/* Mean of the looks at single warps; false = one of them is not known. */
+static bool mean_own(const struct access_reader *k, const struct access_place *p,
+		     struct quantity *out)
+{
+	struct quantity sum = access_derived(0);
+	double weights = 0, low = INFINITY, high = 0;
+
+	for (unsigned i = 0; i < k->samples_n; i++) {
+		const double w = k->samples[i].weight;
+		struct quantity q;
+
+		if (!p->of[i])
+			continue;
+		if (!p->of[i]->is_known)
+			return false;
+		q = own_of(k, &k->samples[i].r, p->of[i]);
+		weights += w;
+		sum.value += w * q.value;
+		low = fmin(low, q.low);
+		high = fmax(high, q.high);
+		if (q.label == QUANTITY_ESTIMATED) {
+			sum.label = q.label;
+			sum.why = sum.why ? sum.why : q.why;
+		}
+	}
+	if (!(weights > 0))
+		return false;
+	sum.value /= weights;
+	sum.low = sum.high = sum.value;
+	if (sum.label == QUANTITY_ESTIMATED || !k->is_all)
+		guess(&sum, low, high, access_why_sampled);
+	*out = sum;
+	return true;
+}
+
+struct quantity access_own_excess(const struct access_reader *k, const struct access_place *p,
+				  const struct quantity *excess)
+{
+	const struct lanes_site *s = p->of_any;
+	struct quantity out;
+
+	if (!quantity_known(excess))
+		return *excess;
+	if (s && s->is_known && !s->absent)
+		return own_of(k, &k->any.r, s);
+	if (mean_own(k, p, &out))
+		return out;
+	return s && s->is_known ? own_of(k, &k->any.r, s) : *excess;
+}
+
+const char *access_sharers(const struct access_place *p, unsigned samples_n)
+{
+	const struct lanes_site *s = p->of_any;
+
+	for (unsigned i = 0; i < samples_n; i++)
+		if (p->of[i] && (!s || !s->is_known))
+			s = p->of[i];
+	if (!s || !s->is_known || !(s->own_later < s->value - s->ideal))
+		return NULL;
+	return s->own_later < s->own ? "turns of the loop" : "neighbouring instructions";
+}
