@@ -135,8 +135,10 @@ static void add_kernel_time(struct quantity *sum, const struct quantity *q)
 	sum->value += q->value;
 	sum->low += q->low;
 	sum->high += q->high;
-	if (q->label == QUANTITY_ESTIMATED)
+	if (q->label == QUANTITY_ESTIMATED) {
 		sum->label = QUANTITY_ESTIMATED;
+		sum->why = sum->why ? sum->why : q->why;
+	}
 	if (q->by == QUANTITY_BY_EVENTS || q->by == QUANTITY_BY_USER)
 		sum->by = q->by;
 }

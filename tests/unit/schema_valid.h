@@ -22,6 +22,28 @@ static inline const char *type_name(const json_t *v)
 	}
 }
 
+/* What no schema can say of a quantity: what is not known or assumed has a reason, and lies within its bounds. */
+static inline bool quantity_holds(const json_t *v, const char *path, char *why)
+{
+	const json_t *value = json_object_get(v, "value"), *low = json_object_get(v, "low"),
+		     *high = json_object_get(v, "high");
+	const char *label = json_string_value(json_object_get(v, "label"));
+	const bool is_unknown = label && !strcmp(label, "unknown");
+	const double n = json_number_value(value), slack = 1e-5 * (n < 0 ? -n : n);
+
+	if (is_unknown == json_is_number(value))
+		sprintf(why, "%.400s: value and label disagree", path);
+	else if ((is_unknown || (label && !strcmp(label, "estimated"))) &&
+		 !json_is_string(json_object_get(v, "why")))
+		sprintf(why, "%.400s: %s, and no reason", path, label);
+	else if ((json_is_number(low) && json_number_value(low) > n + slack) ||
+		 (json_is_number(high) && json_number_value(high) < n - slack))
+		sprintf(why, "%.400s: the value is outside of its bounds", path);
+	else
+		return true;
+	return false;
+}
+
 static inline bool valid(json_t *root, json_t *schema, json_t *v, const char *path, char *why)
 {
 	json_t *part, *item, *required = json_object_get(schema, "required"),
@@ -33,7 +55,8 @@ static inline bool valid(json_t *root, json_t *schema, json_t *v, const char *pa
 
 	if (json_object_get(schema, "$ref"))
 		return valid(root, json_object_get(json_object_get(root, "$defs"), "quantity"), v,
-			     path, why);
+			     path, why) &&
+		       quantity_holds(v, path, why);
 	if ((part = json_object_get(schema, "anyOf"))) {
 		json_array_foreach(part, i, item) if (valid(root, item, v, path, why)) return true;
 		return false;
