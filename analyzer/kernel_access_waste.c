@@ -6,6 +6,7 @@
 
 static const char why_turns[] =
 	"provided that the loop around it turns as often as it takes to pass a sector";
+static const char why_few[] = "the loop around it ends before a sector is passed";
 static const char why_open[] = "neighbours that use the rest may not be executed";
 
 static void guess(struct quantity *q, double low, double high, const char *why)
@@ -14,6 +15,13 @@ static void guess(struct quantity *q, double low, double high, const char *why)
 	q->low = fmin(q->low, low);
 	q->high = fmax(q->high, high);
 	q->why = q->why ? q->why : why;
+}
+
+/* Fewer turns than a sector takes: what is left of it counts once for all of them, or of two where it begins in one. */
+static struct quantity few_turns(const struct lanes_site *s, double trips)
+{
+	return access_estimated(fmax(s->own_later, s->own / trips), s->own_later,
+				fmin(s->own, fmax(s->own_later, 2 * s->own / trips)), why_few);
 }
 
 /* Of one look. */
@@ -27,8 +35,10 @@ static struct quantity own_of(const struct access_reader *k, const struct lanes_
 	if (s->turns > 1 && s->own_later < s->own) {
 		if (!trips || trips >= s->turns)
 			q = access_derived(s->own_later);
-		if (trips < s->turns)
+		if (!trips)
 			guess(&q, s->own_later, s->own, why_turns);
+		else if (trips < s->turns)
+			q = few_turns(s, (double)trips);
 	}
 	if (s->is_own_open)
 		guess(&q, q.value, s->value - s->ideal, why_open);

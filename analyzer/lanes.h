@@ -53,7 +53,7 @@ struct lanes_site {
 	uint32_t absent;    /* reasons why fewer lanes may take part, 0 = it is exactly these */
 	bool is_maybe;      /* its guard may keep all of them from it */
 	uint16_t value, low, high; /* sectors or wavefronts of a request */
-	uint16_t ideal;            /* for as many bytes, without gaps */
+	uint16_t ideal;            /* for as many bytes, without gaps; without conflicts of banks */
 	uint16_t addresses;        /* different ones */
 	uint16_t bytes;            /* that one lane asks for; of LDSM: that one row has */
 	/*

@@ -4,8 +4,9 @@
  * Global memory moves sectors of 32 bytes: a request takes as many as its lanes touch. Shared memory has 32
  * banks of four bytes: a request takes as many wavefronts as one bank has different words to give; lanes with
  * 8 bytes go by halves of the warp, with 16 by quarters, and LDSM by the eight rows of a matrix (CUDA C++
- * Programming Guide, compute capability 5.x, and the 64- and 128-bit rules of 3.x that later parts keep). Where
- * all lanes of what goes separately have the words of the others the parts are one, as for a broadcast.
+ * Programming Guide, compute capability 5.x, and the 64- and 128-bit rules of 3.x that later parts keep). Loads go
+ * two parts at a time where each lane has the address of its neighbour, or each that of the next but one: LDS.128
+ * then takes two wavefronts for four, never one (NVIDIA forum, "Unexpected shared memory bank conflict", on 7.x).
  */
 #include <stdio.h>
 
@@ -120,21 +121,28 @@ static bool are_paired(const struct request *r, unsigned distance)
 	return true;
 }
 
-static unsigned wavefronts(const struct request *r, unsigned matrices, unsigned *least)
+/*
+ * What a wavefront brings is a register of each lane, so 8 bytes take two and 16 four. Where neighbours want the same,
+ * two registers of half of the lanes fit into one. *needed is what that alone takes, whatever the banks.
+ */
+static unsigned wavefronts(const struct request *r, unsigned matrices, bool is_load,
+			   unsigned *needed)
 {
-	const unsigned parts = matrices ? matrices : r->bytes <= 4 ? 1 : r->bytes / 4;
-	const unsigned size = matrices ? 8 : LANES / parts;
-	unsigned sum = 0;
+	unsigned parts = matrices ? matrices : r->bytes <= 4 ? 1 : r->bytes / 4;
+	unsigned size = matrices ? 8 : LANES / parts, sum = 0;
 
+	if (!matrices && parts > 1 && is_load && (are_paired(r, 1) || are_paired(r, 2))) {
+		parts /= 2;
+		size *= 2;
+	}
+	*needed = 0;
 	for (unsigned k = 0; k < parts && k * size < LANES; k++) {
 		const uint32_t some = (size < 32 ? (1u << size) - 1 : LANES_ALL) << (k * size);
 
+		*needed += (r->lanes & some) != 0;
 		if (r->lanes & some)
 			sum += worst_bank(r, r->lanes & some);
 	}
-	*least = matrices ? sum : worst_bank(r, r->lanes);
-	if (!matrices && parts > 1 && are_paired(r, 1) && are_paired(r, 2))
-		return *least; /* everything is asked for at least twice: the parts go together */
 	return sum;
 }
 
@@ -267,20 +275,15 @@ static void measure_sectors(const struct lanes_run *run, uint32_t form, const st
 		out->reasons |= lanes_form_reasons(&run->v, form);
 }
 
-/* Where lanes share words in pairs only, how far the parts go together is not established: an interval. */
-static void measure_wavefronts(const struct request *r, unsigned matrices, struct lanes_site *out)
+static void measure_wavefronts(const struct request *r, unsigned matrices, bool is_load,
+			       struct lanes_site *out)
 {
-	unsigned least;
+	unsigned needed;
 
-	out->value = (uint16_t)wavefronts(r, matrices, &least);
+	out->value = (uint16_t)wavefronts(r, matrices, is_load, &needed);
 	out->high = out->value;
 	out->low = out->value;
-	if (!matrices && r->bytes > 4 && out->addresses > 1 &&
-	    (are_paired(r, 1) || are_paired(r, 2)) && out->addresses < count(r->lanes)) {
-		out->low = (uint16_t)least;
-		out->is_assumed = true;
-	}
-	out->ideal = (uint16_t)((different_bytes(r) + 127) / 128);
+	out->ideal = (uint16_t)needed;
 	out->is_known = true;
 }
 
@@ -334,7 +337,7 @@ void lanes_measure(struct lanes_run *run, const struct lanes_state *s, const str
 			out->is_assumed = true;
 		for (unsigned i = 0; i < LANES; i++)
 			r.at[i] += (int64_t)start;
-		measure_wavefronts(&r, a->matrices, out);
+		measure_wavefronts(&r, a->matrices, a->access.act == SASS_LOAD, out);
 	}
 	if (out->is_known)
 		describe(&r, is_global ? 0 : out->value, out);

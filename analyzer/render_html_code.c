@@ -202,6 +202,12 @@ static void site_row(const struct metric_site *s, FILE *out)
 	fputs("<td class=l>", out);
 	if (s->pattern)
 		html_text(s->pattern, HTML_SENTENCE, out);
+	if (s->sharers) {
+		fputs("; ", out);
+		html_text(s->sharers, HTML_SENTENCE, out);
+		fputs(" use the rest of the excess but ", out);
+		html_quantity(&s->own_excess, html_real, out);
+	}
 	if (s->line) {
 		fputs(s->pattern ? " <small>" : "<small>", out);
 		html_text(s->line, HTML_SENTENCE, out);
@@ -216,6 +222,7 @@ static void access_sites(const struct metric_access *a, FILE *out)
 	html_row("sectors per load", &a->sectors_per_request_load, html_real, out);
 	html_row("sectors per store", &a->sectors_per_request_store, html_real, out);
 	html_row("excess sectors", &a->excess_sectors, html_amount, out);
+	html_row("of these used by nobody", &a->wasted_sectors, html_amount, out);
 	html_row("shared wavefronts per request", &a->shared_wavefronts_per_request, html_real,
 		 out);
 	html_row("atomics", &a->atomics, html_amount, out);

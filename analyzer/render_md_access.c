@@ -56,6 +56,15 @@ static bool has_kind(const struct metric_access *a, const char *kind)
 	return false;
 }
 
+/* Whether neighbours use sectors of each other. */
+static bool is_shared(const struct metric_access *a)
+{
+	for (size_t i = 0; i < a->sites_n; i++)
+		if (a->sites[i].sharers)
+			return true;
+	return false;
+}
+
 /* What wastes something, or is done one after the other; what is not known is said in sum. */
 static bool is_listed(const struct metric_site *s)
 {
@@ -75,6 +84,12 @@ static void row(const struct metric_site *s, FILE *out)
 		render_md_plain(s->pattern, out);
 	else if (!quantity_known(&s->sectors_per_request))
 		render_md_plain(s->sectors_per_request.why, out);
+	if (s->sharers && quantity_known(&s->own_excess)) {
+		char own[TEXT_NUMBER];
+
+		fprintf(out, "; %s use the rest of it but %s", s->sharers,
+			number(own, s->own_excess.value));
+	}
 	if (s->line) {
 		fputs(", ", out);
 		render_md_plain(s->line, out);
@@ -111,8 +126,11 @@ void render_md_access(const struct report_kernel *k, FILE *out)
 		line("sectors of 32 B per load", &a->sectors_per_request_load, "", out);
 	if (has_kind(a, "store"))
 		line("sectors of 32 B per store", &a->sectors_per_request_store, "", out);
-	if (has_kind(a, "load") || has_kind(a, "store"))
+	if (has_kind(a, "load") || has_kind(a, "store")) {
 		line("excess sectors", &a->excess_sectors, "", out);
+		if (is_shared(a))
+			line("of these, what no neighbour uses", &a->wasted_sectors, "", out);
+	}
 	if (has_kind(a, "shared"))
 		line("wavefronts per access to shared memory", &a->shared_wavefronts_per_request,
 		     "", out);

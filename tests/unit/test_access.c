@@ -1,0 +1,181 @@
+/*
+ * test_access.c - what accesses of neighbours use of one sector, and wide accesses to shared memory: kernels of
+ * tests/golden/access on five architectures against figures that follow from their source.
+ */
+#include "kbn_test.h"
+
+#include <math.h>
+
+#include "arena.h"
+#include "cubin.h"
+#include "kernel_access.h"
+
+static const char *const archs[] = {"80", "86", "90", "100", "120", NULL};
+
+struct row {
+	const char *kernel, *op; /* the operation begins so; every access of it is meant */
+	unsigned n;              /* so many */
+	double each, excess;     /* sectors or wavefronts of a request */
+	double own, low, high;   /* NaN = it has none */
+	enum quantity_label label;
+	const char *sharers;
+};
+
+#define NEIGHBOURS "neighbouring instructions"
+#define TURNS      "turns of the loop"
+
+static const struct row rows[] = {
+	/* the other half is the neighbour's, 1 MB away, or only used if a value says so */
+	{"both_halves", "LDG", 2, 32, 16, 0, 0, 0, QUANTITY_DERIVED, NEIGHBOURS},
+	{"both_halves", "STG", 2, 32, 16, 0, 0, 0, QUANTITY_DERIVED, NEIGHBOURS},
+	{"apart", "LDG.E.128", 1, 32, 16, 16, 16, 16, QUANTITY_DERIVED, NULL},
+	{"perhaps", "LDG.E.128", 2, 32, 16, 16, 16, 16, QUANTITY_DERIVED, NULL},
+	/* 16 of 32 bytes are nobody's: 16 sectors for two requests. Two words of a sector: 24 bytes */
+	{"quarters", "LDG", 2, 32, 24, 8, 8, 8, QUANTITY_DERIVED, NEIGHBOURS},
+	{"apart", "LDG.E", 3, 32, NAN, NAN, NAN, NAN, QUANTITY_DERIVED, ""},
+	/* 16 turns use a sector up, 4 do not, and n may; 30 of 32 are wasted by 4 turns that share it, or part it */
+	{"turns_64", "LDG", 1, 32, 30, 0, 0, 0, QUANTITY_DERIVED, TURNS},
+	{"turns_4", "LDG", 1, 32, 30, 7.5, 0, 15, QUANTITY_ESTIMATED, TURNS},
+	{"turns_n", "LDG", 1, 32, 30, 0, 0, 30, QUANTITY_ESTIMATED, TURNS},
+	{"strides", "LDG", 1, 32, 28, 28, 28, 28, QUANTITY_ESTIMATED, NULL},
+	/* a register of each lane at a time, two of half the lanes where neighbours have the same */
+	{"eight_each", "LDS", 1, 2, 0, NAN, NAN, NAN, QUANTITY_UNKNOWN, NULL},
+	{"eight_pairs", "LDS", 1, 1, 0, NAN, NAN, NAN, QUANTITY_UNKNOWN, NULL},
+	{"sixteen_each", "LDS", 1, 4, 0, NAN, NAN, NAN, QUANTITY_UNKNOWN, NULL},
+	{"sixteen_pairs", "LDS", 1, 2, 0, NAN, NAN, NAN, QUANTITY_UNKNOWN, NULL},
+	{"sixteen_next_but_one", "LDS", 1, 2, 0, NAN, NAN, NAN, QUANTITY_UNKNOWN, NULL},
+	{"sixteen_by_four", "LDS", 1, 4, 0, NAN, NAN, NAN, QUANTITY_UNKNOWN, NULL},
+	{"sixteen_of_all", "LDS", 1, 2, 0, NAN, NAN, NAN, QUANTITY_UNKNOWN, NULL},
+	{"sixteen_pairs", "STS", 1, 4, 0, NAN, NAN, NAN, QUANTITY_UNKNOWN, NULL},
+};
+
+static void check(const struct row *r, const char *arch, const struct metric_site *s)
+{
+	const double got[] = {s->sectors_per_request.value, s->excess.value, s->own_excess.value,
+			      s->own_excess.low, s->own_excess.high};
+	const double want[] = {r->each, r->excess, r->own, r->low, r->high};
+
+	for (unsigned i = 0; i < 5; i++)
+		if (!isnan(want[i]) && got[i] != want[i])
+			fail_msg("%s sm_%s %s: %u: %g, not %g", r->kernel, arch, s->op, i, got[i],
+				 want[i]);
+	if (s->own_excess.label != r->label)
+		fail_msg("%s sm_%s %s: %s", r->kernel, arch, s->op,
+			 quantity_label_names[s->own_excess.label]);
+	if (!r->sharers || *r->sharers) {
+		if (!r->sharers)
+			assert_null(s->sharers);
+		else
+			assert_string_equal(s->sharers, r->sharers);
+	}
+}
+
+static const struct cubin_function *find(const struct cubin *c, const char *name)
+{
+	for (size_t i = 0; i < c->functions_n; i++)
+		if (c->functions[i].is_kernel && !strcmp(c->functions[i].name, name))
+			return &c->functions[i];
+	fail_msg("no %s", name);
+	return NULL;
+}
+
+static void what_neighbours_use(void **state)
+{
+	static const uint64_t out = UINT64_C(0x7f0000000000), in = UINT64_C(0x7f1000000000);
+	uint8_t params[20], known[20];
+
+	(void)state;
+	memcpy(params, &out, 8);
+	memcpy(params + 8, &in, 8);
+	memset(params + 16, 0, 4);
+	memset(known, 0xff, 16);
+	memset(known + 16, 0, 4); /* n */
+	for (const char *const *arch = archs; *arch; arch++) {
+		char path[96];
+		struct cubin c;
+		struct err e = {0};
+		size_t bytes;
+		uint8_t *data;
+
+		snprintf(path, sizeof(path), "tests/golden/access/access.sm_%s.cubin", *arch);
+		data = load_file(path, &bytes);
+		if (cubin_open(&c, buf_of(data, bytes), &e) < 0)
+			fail_msg("%s: %s", path, e.text);
+		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+			struct arena *arena = arena_new();
+			const struct kernel_access_launch x = {.cubin = &c,
+							       .function = find(&c, rows[i].kernel),
+							       .grid = {64, 1, 1},
+							       .block = {32, 1, 1},
+							       .cluster = {1, 1, 1},
+							       .params = params,
+							       .known = known,
+							       .params_n = sizeof(params)};
+			const struct metric_access *m = kernel_access_read(&x, arena, NULL);
+			unsigned found = 0;
+
+			assert_non_null(m);
+			for (size_t k = 0; k < m->sites_n; k++) {
+				if (strncmp(m->sites[k].op, rows[i].op, strlen(rows[i].op)))
+					continue;
+				found++;
+				check(&rows[i], *arch, &m->sites[k]);
+			}
+			if (found != rows[i].n)
+				fail_msg("%s sm_%s: %u %s", rows[i].kernel, *arch, found,
+					 rows[i].op);
+			arena_free(arena);
+		}
+		cubin_close(&c);
+		free(data);
+	}
+}
+
+/* Per launch: what two requests waste together is counted once. */
+static void what_a_launch_wastes(void **state)
+{
+	static const struct {
+		const char *kernel;
+		double excess, wasted;
+	} launches[] = {{"both_halves", 64 * 64, 0}, {"quarters", 64 * 48, 64 * 16}};
+	size_t bytes;
+	uint8_t *data = load_file("tests/golden/access/access.sm_90.cubin", &bytes);
+	struct cubin c;
+	uint8_t params[20] = {0}, known[20];
+
+	(void)state;
+	memset(known, 0xff, sizeof(known));
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), NULL), 0);
+	for (size_t i = 0; i < 2; i++) {
+		struct arena *arena = arena_new();
+		const struct kernel_access_launch x = {
+			.cubin = &c,
+			.function = find(&c, launches[i].kernel),
+			.grid = {64, 1, 1},
+			.block = {32, 1, 1},
+			.cluster = {1, 1, 1},
+			.params = params,
+			.known = known,
+			.params_n = sizeof(params),
+		};
+		const struct metric_access *m = kernel_access_read(&x, arena, NULL);
+
+		assert_non_null(m);
+		assert_int_equal(m->wasted_sectors.label, QUANTITY_DERIVED);
+		assert_true(m->excess_sectors.value == launches[i].excess);
+		assert_true(m->wasted_sectors.value == launches[i].wasted);
+		arena_free(arena);
+	}
+	cubin_close(&c);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_neighbours_use),
+		cmocka_unit_test(what_a_launch_wastes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
