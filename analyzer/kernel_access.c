@@ -215,6 +215,13 @@ static bool branch_site(struct access_reader *k, const struct access_place *p,
 	return out->pattern != NULL;
 }
 
+/* A load that leaves no sector where a neighbour would find it. */
+static bool passes_l1(const char *op)
+{
+	return strstr(op, ".BYPASS") || strstr(op, ".STRONG.GPU") || strstr(op, ".STRONG.SYS") ||
+	       strstr(op, ".MMIO");
+}
+
 static bool make_site(struct access_reader *k, const struct access_place *p,
 		      struct metric_site *out)
 {
@@ -236,7 +243,9 @@ static bool make_site(struct access_reader *k, const struct access_place *p,
 		return branch_site(k, p, s, out);
 	figure(k, p, &out->sectors_per_request, &out->excess);
 	out->own_excess = access_unknown("only global memory has sectors");
-	if (s->kind == LANES_LOAD || s->kind == LANES_STORE) {
+	if (s->kind == LANES_LOAD && passes_l1(text)) {
+		out->own_excess = out->excess;
+	} else if (s->kind == LANES_LOAD || s->kind == LANES_STORE) {
 		out->own_excess = access_own_excess(k, p, &out->excess);
 		out->sharers = access_sharers(p, k->samples_n);
 	}

@@ -168,11 +168,11 @@ static unsigned sectors_of(const struct lanes_values *v, const struct group *g,
 {
 	const struct lanes_form *f = &v->forms.at[s->form];
 	const int64_t *at = v->patterns.at[f->pattern].at;
-	const int64_t start = g->start + (int64_t)(f->base - g->first->base) + by;
+	const uint64_t start = (uint64_t)g->start + f->base - g->first->base + (uint64_t)by;
 	unsigned n = 0;
 
 	for (unsigned lane = 0; lane < LANES; lane++) {
-		int64_t a = start + at[lane];
+		int64_t a = (int64_t)(start + (uint64_t)at[lane]);
 		unsigned left = s->bytes;
 
 		while (s->lanes >> lane & 1 && left) {
@@ -191,7 +191,7 @@ static unsigned sectors_of(const struct lanes_values *v, const struct group *g,
 				k = ++n;
 			}
 			out[k - 1].bytes |= mask;
-			a += here;
+			a = (int64_t)((uint64_t)a + here);
 			left -= here;
 		}
 	}

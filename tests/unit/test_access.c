@@ -28,6 +28,7 @@ static const struct row rows[] = {
 	/* the other half is the neighbour's, 1 MB away, or only used if a value says so */
 	{"both_halves", "LDG", 2, 32, 16, 0, 0, 0, QUANTITY_DERIVED, NEIGHBOURS},
 	{"both_halves", "STG", 2, 32, 16, 0, 0, 0, QUANTITY_DERIVED, NEIGHBOURS},
+	{"past_l1", "LDG.E.128.STRONG.GPU", 2, 32, 16, 16, 16, 16, QUANTITY_DERIVED, NULL},
 	{"apart", "LDG.E.128", 1, 32, 16, 16, 16, 16, QUANTITY_DERIVED, NULL},
 	{"perhaps", "LDG.E.128", 2, 32, 16, 16, 16, 16, QUANTITY_DERIVED, NULL},
 	/* 16 of 32 bytes are nobody's: 16 sectors for two requests. Two words of a sector: 24 bytes */
