@@ -26,8 +26,6 @@ const char *access_why(uint32_t reasons)
 		return access_why_limit;
 	if (reasons & LANES_ALIGNED)
 		return "its address would be no multiple of its size: with these arguments it is not executed";
-	if (reasons & LANES_ASYNC)
-		return "how an asynchronous copy (LDGSTS) is split into requests is not established";
 	if (reasons & LANES_ARGUMENT)
 		return "it depends on arguments that are not known or differ between launches (kbn analyze takes them as --arg)";
 	if (reasons & LANES_LOADED)
@@ -257,24 +255,12 @@ double access_times_passed(struct access_reader *k, const struct lanes_result *r
 	return always_passed(k, r, block) ? n : NAN;
 }
 
-/* A predicate may keep an asynchronous copy from reading, which is no guard of it. */
-static bool is_async(const struct access_reader *k, const struct access_place *p)
-{
-	bool is = p->of_any && p->of_any->reasons & LANES_ASYNC;
-
-	for (unsigned i = 0; i < k->samples_n; i++)
-		is |= p->of[i] && p->of[i]->reasons & LANES_ASYNC;
-	return is;
-}
-
 struct quantity access_requests(struct access_reader *k, const struct access_place *p)
 {
 	const uint32_t block = k->g.block_of[p->insn];
 	double sum = 0, least = INFINITY, most = 0, n;
 	const char *why = why_path;
 
-	if (is_async(k, p))
-		return access_unknown(access_why(LANES_ASYNC));
 	if (p->of_any && !p->of_any->is_maybe) {
 		n = access_times_passed(k, &k->any.r, block, &why);
 		if (!isnan(n))
