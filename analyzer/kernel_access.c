@@ -13,6 +13,15 @@
 
 #define SITES_MOST 64u /* that are kept, those with the most excess */
 
+static const char why_copied[] =
+	"a copy writes shared memory as its data arrive: its words are taken to be there at once";
+
+/* What stands behind a site that is assumed. */
+static const char *why_assumed(const struct lanes_site *s)
+{
+	return s->is_second ? why_copied : access_why_aligned;
+}
+
 /* ------------------------------------------------------------------------------------- sites */
 
 static struct access_place *place_of(struct access_reader *k, const struct lanes_site *s)
@@ -129,7 +138,7 @@ static bool mean_of(const struct access_reader *k, const struct access_place *p,
 	*each = access_estimated(sum / weights, low, high,
 				 absent     ? access_why_absent(absent)
 				 : is_exact ? access_why_sampled
-					    : access_why_aligned);
+					    : why_assumed(first_of(k, p)));
 	*excess = access_estimated(over / weights, least, most, each->why);
 	return true;
 }
@@ -142,11 +151,10 @@ static void figure(const struct access_reader *k, const struct access_place *p,
 	if (s && s->is_known && !s->absent) {
 		const double ideal = s->ideal;
 
-		*each = s->is_assumed
-				? access_estimated(s->value, s->low, s->high, access_why_aligned)
-				: access_derived(s->value);
+		*each = s->is_assumed ? access_estimated(s->value, s->low, s->high, why_assumed(s))
+				      : access_derived(s->value);
 		*excess = s->is_assumed ? access_estimated(s->value - ideal, s->low - ideal,
-							   s->high - ideal, access_why_aligned)
+							   s->high - ideal, why_assumed(s))
 					: access_derived(s->value - ideal);
 		return;
 	}

@@ -254,10 +254,28 @@ uint32_t lanes_called_kinds(const struct lanes_code *c)
 	return kinds;
 }
 
+/* Which lanes of a copy read: those that a predicate among its operands says no of write zeros only. */
+static struct lanes_pred reading(const struct lanes_walk *w, uint32_t i, struct lanes_pred p)
+{
+	const struct lanes_insn *x = &w->run.c->insns[i];
+
+	for (unsigned k = 0; k < x->sources_n; k++) {
+		struct lanes_pred q;
+
+		if (x->source[k].kind != LANES_ARG_PRED && x->source[k].kind != LANES_ARG_UPRED)
+			continue;
+		q = lanes_read_pred(&w->run, &w->now, &x->source[k]);
+		p = lanes_and(&p, &q);
+	}
+	return p;
+}
+
 static void look(struct lanes_walk *w, const struct lanes_access *a, bool is_second)
 {
 	const struct lanes_crew *crew = &w->now.crew;
-	const struct lanes_pred p = lanes_guard(&w->run, &w->now, &w->g->insns[a->insn]);
+	const struct lanes_pred guard = lanes_guard(&w->run, &w->now, &w->g->insns[a->insn]);
+	const struct lanes_pred p =
+		a->access.act == SASS_COPY && !is_second ? reading(w, a->insn, guard) : guard;
 	const uint32_t on = p.value & p.known & crew->lanes, open = ~p.known & crew->lanes;
 	const bool is_generic = a->access.from == SASS_GENERIC || a->access.to == SASS_GENERIC;
 	struct lanes_site *s;

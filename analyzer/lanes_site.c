@@ -339,6 +339,11 @@ void lanes_measure(struct lanes_run *run, const struct lanes_state *s, const str
 			r.at[i] += (int64_t)start;
 		measure_wavefronts(&r, a->matrices, a->access.act == SASS_LOAD, out);
 	}
+	if (is_second) {
+		/* a copy writes as its data arrive: seen on an H200 are up to one wavefront a lane */
+		out->high = (uint16_t)(out->value > count(r.lanes) ? out->value : count(r.lanes));
+		out->is_assumed = true;
+	}
 	if (out->is_known)
 		describe(&r, is_global ? 0 : out->value, out);
 }

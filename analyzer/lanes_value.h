@@ -34,8 +34,6 @@ enum {
 	LANES_COMMON = 64u,   /* no reason: an unknown value that is the same in all lanes */
 	LANES_ALIGNED =
 		128u, /* an address that is no multiple of its access: the device would refuse it */
-	LANES_ASYNC =
-		256u, /* an asynchronous copy: how the hardware splits it up is not established */
 };
 
 enum lanes_symbol_kind {

@@ -248,13 +248,15 @@ def in_all(kernel, launch):
     for kind, ops in (("load", ("ld", *{op for both in COPY_OPS for op in both})), ("store", ("st",))):
         seen = hardware(counts, ops)
         sites = [s for s in kernel["sites"] if s["kind"] == kind]
-        if seen and seen[0]:
+        # by hardware's count a copy that bypasses the L1 has less sectors than it fetches
+        if seen and seen[0] and not any("LDGSTS" in s["op"] for s in sites):
             yield Reading(kernel, None, "sectors per request of a " + kind, w["sectors_per_request_" + kind], seen[1] / seen[0])
-        if seen and is_whole and (sites or seen[0]):
+        if seen and is_whole and sites:
             yield Reading(kernel, None, "requests of %ss" % kind, total(s["requests"] for s in sites), seen[0])
-    if is_whole and WAVEFRONTS in counts:
+    # ncu counts atomics of shared memory as well
+    if is_whole and WAVEFRONTS in counts and not any("ATOMS" in s["op"] for s in kernel["sites"]):
         shared = [s for s in kernel["sites"] if s["kind"] == "shared"]
-        if shared or counts[WAVEFRONTS]:
+        if shared:
             yield Reading(kernel, None, "shared wavefronts", total(product(s["requests"], s["sectors_per_request"])
                                                                   for s in shared), counts[WAVEFRONTS])
     moved = [i for i in launch["insns"] if i.get("wavefronts") and not i["text"].startswith("@")]

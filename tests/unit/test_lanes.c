@@ -657,6 +657,50 @@ static void what_is_called_is_not_known(void **state)
 	}
 }
 
+static const struct metric_site *load_of(const struct metric_access *m)
+{
+	for (size_t i = 0; i < m->sites_n; i++)
+		if (!strcmp(m->sites[i].kind, "load"))
+			return &m->sites[i];
+	return NULL;
+}
+
+/* Lanes whose predicate says no read nothing, and how a copy writes shared memory is no proof. */
+static void a_copy_that_writes_zeros_reads_nothing(void **state)
+{
+	static const char *const built[] = {"80", "90", "120"};
+	static const struct {
+		uint32_t lanes;
+		double sectors;
+	} cases[] = {{32, 16}, {12, 6}, {0, 0}};
+	static const struct geometry at = {{1, 1, 1}, {32, 1, 1}};
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++) {
+		const struct arguments a = arguments(OUT, IN, cases[i % 3].lanes);
+		const struct metric_access *m;
+		const struct metric_site *s;
+		struct kernel_access_launch x;
+		struct err e = {0};
+		struct loaded l;
+		char path[160];
+
+		snprintf(path, sizeof(path), "tests/golden/lanes/copies.sm_%s.cubin", built[i / 3]);
+		l = load_file_of(path, NULL);
+		x = access_launch(&l, &at, &a);
+		m = kernel_access_read(&x, l.arena, &e);
+		assert_non_null(m);
+		s = load_of(m);
+		assert_int_equal(s != NULL, cases[i % 3].lanes > 0);
+		if (s) {
+			assert_int_equal(s->sectors_per_request.label, QUANTITY_DERIVED);
+			assert_true(s->sectors_per_request.value == cases[i % 3].sectors);
+		}
+		assert_int_equal(m->shared_wavefronts_per_request.label, QUANTITY_ESTIMATED);
+		drop(&l);
+	}
+}
+
 static void scattered_words_are_excess(void **state)
 {
 	static const struct geometry at = {{16384, 1, 1}, {256, 1, 1}};
@@ -957,6 +1001,7 @@ int main(void)
 		cmocka_unit_test(words_side_by_side_are_sectors),
 		cmocka_unit_test(a_bound_elsewhere_is_no_proof),
 		cmocka_unit_test(what_is_called_is_not_known),
+		cmocka_unit_test(a_copy_that_writes_zeros_reads_nothing),
 		cmocka_unit_test(scattered_words_are_excess),
 		cmocka_unit_test(neighbours_use_the_rest_of_a_sector),
 		cmocka_unit_test(a_row_per_lane_is_used_up),
