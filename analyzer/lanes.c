@@ -298,9 +298,6 @@ static void look(struct lanes_walk *w, const struct lanes_access *a, bool is_sec
 		s->absent |= p.reasons | LANES_OPERATION;
 	if (is_generic)
 		s->reasons = LANES_OPERATION;
-	else if (a->access.act ==
-		 SASS_COPY) /* on an H200 neither sectors nor wavefronts were as for LDG and STS */
-		s->reasons = LANES_ASYNC;
 	else
 		lanes_measure(&w->run, &w->now, a, is_second, s);
 }
