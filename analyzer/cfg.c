@@ -27,10 +27,8 @@ enum cfg_flow cfg_flow(const struct sass_insn *insn)
 {
 	const char *op = sass_op(insn);
 
-	if (!strchr("BJCREK", *op))
-		return CFG_NEXT;
 	for (size_t i = 0; i < sizeof(flows) / sizeof(*flows); i++)
-		if (!strcmp(op, flows[i].op))
+		if (*flows[i].op == *op && !strcmp(op, flows[i].op))
 			return flows[i].flow;
 	return CFG_NEXT;
 }

@@ -13,6 +13,7 @@
 #include "arena.h"
 #include "dataflow.h"
 #include "sass_modifier.h"
+#include "sass_table.h"
 #include "sass_work.h"
 #include "stall.h"
 #include "tile_trips.h"
@@ -98,8 +99,16 @@ struct paths {
 	int32_t *cycles, *loads; /* [register * width + from] */
 };
 
+/* Rows of these tables that an operation is in: 1 + its index, 0 = none. */
+struct known {
+	uint8_t pipe, latency;
+	bool is_matrix; /* HMMA */
+	bool is_read;
+};
+
 struct reader {
 	const struct cfg *g;
+	struct known *known; /* of each row of the instruction table, when it was met */
 	const struct arch *arch;
 	struct arena *scratch;
 	uint64_t work;
@@ -107,20 +116,40 @@ struct reader {
 
 /* ------------------------------------------------------------------------------------ instructions */
 
-/* Whether its base name is one of these; an opcode that is not known has none. */
-static bool is_among(const char *ops, const struct sass_insn *insn)
+/* Whether the base name of a row is one of these. */
+static bool is_among(const char *ops, const struct sass_row *row)
 {
-	const char *op = sass_op(insn);
-	const size_t n = strcspn(op, ".");
-
 	while (*(ops += strspn(ops, " "))) {
 		const size_t word = strcspn(ops, " ");
 
-		if (word == n && !strncmp(ops, op, n))
+		if (word == row->base_n && !strncmp(ops, row->name, word))
 			return true;
 		ops += word;
 	}
 	return false;
+}
+
+static uint8_t find(const struct pipe *of, size_t n, const struct sass_row *row)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_among(of[i].ops, row))
+			return (uint8_t)(i + 1);
+	return 0;
+}
+
+/* An opcode that is not known is in no table. */
+static struct known look_up(const struct reader *r, const struct sass_insn *insn)
+{
+	struct known *k = insn->row ? &r->known[insn->row->number] : NULL;
+
+	if (!k)
+		return (struct known){.pipe = 0};
+	if (!k->is_read)
+		*k = (struct known){.pipe = find(pipes, PIPES, insn->row),
+				    .latency = find(latencies, LATENCIES, insn->row),
+				    .is_matrix = is_among("HMMA", insn->row),
+				    .is_read = true};
+	return *k;
 }
 
 static int column(const struct arch *a, size_t offset)
@@ -129,15 +158,15 @@ static int column(const struct arch *a, size_t offset)
 }
 
 /* Until what it writes into a register can be read. */
-static int32_t result_cycles(const struct reader *r, const struct sass_insn *insn)
+static int32_t result_cycles(const struct reader *r, const struct sass_insn *insn,
+			     const struct known *k)
 {
 	const unsigned assumed = stall_wait(insn).result;
 
 	if (insn->control.write_barrier < 6 && assumed)
 		return (int32_t)assumed;
-	for (size_t i = 0; i < LATENCIES; i++)
-		if (is_among(latencies[i].ops, insn) && column(r->arch, latencies[i].rate) > 0)
-			return column(r->arch, latencies[i].rate);
+	if (k->latency && column(r->arch, latencies[k->latency - 1].rate) > 0)
+		return column(r->arch, latencies[k->latency - 1].rate);
 	return r->arch->dep_alu > 0 ? r->arch->dep_alu : 4;
 }
 
@@ -216,6 +245,8 @@ static bool add_step(struct reader *r, struct region *region, const struct sass_
 {
 	struct step *s = &region->steps[region->n];
 	const uint8_t guard = guard_of(insn);
+	const struct known k = look_up(r, insn);
+	const int rate = k.pipe ? column(r->arch, pipes[k.pipe - 1].rate) : -1;
 	struct sass_modifiers m;
 	struct sass_mma mma;
 	struct effects x;
@@ -228,16 +259,14 @@ static bool add_step(struct reader *r, struct region *region, const struct sass_
 	    !add_writes(r, s, region->guards, &x.writes, guard))
 		return false;
 	sass_modifiers(r->g->sm, insn, &m);
-	s->cycles = result_cycles(r, insn);
+	s->cycles = result_cycles(r, insn, &k);
 	s->is_load = is_load(insn, &m);
 	s->is_atomic = is_atomic(insn, &m);
 	region->loads += s->is_load;
 	region->n++;
-	for (size_t i = 0; i < PIPES; i++)
-		if (is_among(pipes[i].ops, insn) && column(r->arch, pipes[i].rate) > 0)
-			pipe_cycles[i] +=
-				LANES * r->arch->partitions / column(r->arch, pipes[i].rate);
-	if (sass_mma(insn, &m, &mma) && r->arch->t_fp16 > 0 && is_among("HMMA", insn))
+	if (rate > 0)
+		pipe_cycles[k.pipe - 1] += LANES * r->arch->partitions / rate;
+	if (k.is_matrix && r->arch->t_fp16 > 0 && sass_mma(insn, &m, &mma))
 		pipe_cycles[PIPES] += mma.operations / 2.0 * r->arch->partitions / r->arch->t_fp16;
 	return true;
 }
@@ -538,14 +567,16 @@ int chain_read(const struct cfg *g, struct arena *arena, struct chain **loops,
 	       struct chain *straight)
 {
 	struct reader r = {.g = g, .arch = arch_find(g->sm, NULL)};
+	const struct sass_table *t = sass_table(g->sm);
 	struct arena *work = arena_new();
 	bool is_done = false;
 
 	*straight = unknown;
+	r.known = work ? arena_array(work, t ? t->rows_n : 0, sizeof(*r.known)) : NULL;
 	*loops = arena_array(arena, g->loops_n ? g->loops_n : 1, sizeof(**loops));
 	for (uint32_t l = 0; *loops && l < g->loops_n; l++)
 		(*loops)[l] = unknown;
-	if (*loops && work)
+	if (*loops && r.known)
 		is_done = !r.arch ||
 			  read_all(&r,
 				   arena_array(work, g->blocks_n, sizeof(const struct cfg_block *)),

@@ -38,10 +38,11 @@ static void add_predicates(const struct sass_insn *insn, struct effects *x)
 		   {"R2P", true, false},
 		   {"UP2UR", false, true},
 		   {"UR2UP", true, true}};
+	const char *op = sass_op(insn);
 	uint8_t mask = 0x7f;
 	bool is_known = false;
 
-	if (!strchr("PRU", *sass_op(insn)))
+	if (*op != 'P' && *op != 'R' && *op != 'U')
 		return;
 	for (unsigned i = 0; i < insn->operands_n; i++) {
 		const struct sass_operand *o = &insn->operands[i];
@@ -52,7 +53,7 @@ static void add_predicates(const struct sass_insn *insn, struct effects *x)
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
 		struct regset *s = ops[i].is_written ? &x->writes : &x->reads;
 
-		if (strcmp(sass_op(insn), ops[i].op) || (ops[i].is_written && !is_known))
+		if (strcmp(op, ops[i].op) || (ops[i].is_written && !is_known))
 			continue;
 		*(ops[i].is_uniform ? &s->up : &s->p) |= mask;
 	}

@@ -152,8 +152,13 @@ static void read_name_and_modifiers(struct sass_reader *r)
 		return;
 	}
 	r->row->name = arena_string(r->texts, name.at, (size_t)(name.end - name.at));
-	if (!r->row->name)
+	if (!r->row->name) {
 		sass_fail(r, "no memory", "");
+		return;
+	}
+	r->row->base_n = (uint8_t)strcspn(r->row->name, ".");
+	r->row->access = sass_find_access(r->row->name);
+	r->row->mma = sass_find_mma(r->row->name);
 	dot = memchr(name.at, '.', (size_t)(name.end - name.at));
 	if (dot && !sass_read_terms(dot, (size_t)(name.end - dot), &r->row->name_terms))
 		sass_fail(r, "a word that is not in tables/sass_modifier.def", dot);

@@ -152,6 +152,7 @@ static bool sort_rows(struct sass_table *t, const struct sass_row *rows, size_t 
 	t->rows = malloc((n ? n : 1) * sizeof(*rows));
 	if (!t->rows)
 		return false;
+	t->rows_n = (uint32_t)n;
 	for (size_t i = 0; i < n; i++)
 		t->by_opcode[sass_opcode(rows[i].value)].n++;
 	for (unsigned op = 0; op < SASS_OPCODES; op++) {
@@ -164,6 +165,8 @@ static bool sort_rows(struct sass_table *t, const struct sass_row *rows, size_t 
 
 		t->rows[of->first + of->n++] = rows[i];
 	}
+	for (size_t i = 0; i < n; i++)
+		t->rows[i].number = (uint16_t)i;
 	return true;
 }
 

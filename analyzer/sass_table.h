@@ -111,7 +111,10 @@ struct sass_unlike { /* bits that must not have this value */
 };
 
 struct sass_row {
-	const char *name;                    /* base mnemonic */
+	const char *name;    /* base mnemonic */
+	uint16_t number;     /* place among the rows of its table */
+	uint8_t base_n;      /* characters of the name in front of its first dot */
+	uint8_t access, mma; /* rows of tables/sass_work.def: 1 + the first of its name; 0 = none */
 	uint32_t mods_first, mods_n;         /* items */
 	uint32_t operands_first, operands_n; /* operands */
 	struct sass_word mask, value; /* the row fits when the bits of mask have this value, */
@@ -130,6 +133,7 @@ struct sass_rows {
 struct sass_table {
 	int sm;
 	struct sass_row *rows;
+	uint32_t rows_n;
 	struct sass_item *items;
 	struct sass_operand_row *operands;
 	struct sass_rows by_opcode[SASS_OPCODES]; /* see sass_opcode() */
@@ -178,6 +182,10 @@ static inline bool sass_item_is_operand(const struct sass_item *item, struct sas
  * when one of them is not in tables/sass_modifier.def.
  */
 bool sass_read_terms(const char *s, size_t n, struct sass_terms *out);
+
+/* What sass_work.c knows an operation by: for `access` and `mma` of its rows. */
+uint8_t sass_find_access(const char *op);
+uint8_t sass_find_mma(const char *op);
 
 /* Its uppermost bit as a sign: of SASS_ITEM_SIGNED and SASS_ITEM_TARGET. */
 static inline int64_t sass_item_signed(const struct sass_item *item, uint64_t value)

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "sass_table.h"
+
 enum size { BY_DATA, BY_WORD, BY_NUMBER };
 
 /* The names of the table's column: a rule, and the number it needs. */
@@ -78,33 +80,22 @@ static const struct mma_row {
 
 /* ------------------------------------------------------------------------------------- memory */
 
-#define ROWS_KEPT 1024u /* of the tables of instructions, by their address */
-
-/* The first entry for an operation, LENGTH(accesses) = there is none; most operations have none. */
-static size_t first_access(const struct sass_insn *insn)
+uint8_t sass_find_access(const char *op)
 {
-	static struct {
-		const struct sass_row *row;
-		size_t first;
-	} kept[ROWS_KEPT];
-	const size_t at = (uintptr_t)insn->row / 32 % ROWS_KEPT;
-	const char *op = sass_op(insn);
-
-	if (kept[at].row != insn->row || !insn->row) {
-		kept[at].row = insn->row;
-		kept[at].first = 0;
-		while (kept[at].first < LENGTH(accesses) && strcmp(accesses[kept[at].first].op, op))
-			kept[at].first++;
-	}
-	return kept[at].first;
+	_Static_assert(LENGTH(accesses) < UINT8_MAX, "rows are counted in 8 bits");
+	for (size_t i = 0; i < LENGTH(accesses); i++)
+		if (!strcmp(accesses[i].op, op))
+			return (uint8_t)(i + 1);
+	return 0;
 }
 
-static const struct access_row *find_access(const struct sass_insn *insn,
+static const struct access_row *find_access(const struct sass_row *row,
 					    const struct sass_modifiers *m)
 {
-	for (size_t i = first_access(insn); i < LENGTH(accesses); i++)
-		if ((accesses[i].when == SASS_M_NONE || sass_has_modifier(m, accesses[i].when)) &&
-		    !strcmp(accesses[i].op, sass_op(insn)))
+	size_t i = row->access ? row->access - 1u : LENGTH(accesses);
+
+	for (; i < LENGTH(accesses) && !strcmp(accesses[i].op, row->name); i++)
+		if (accesses[i].when == SASS_M_NONE || sass_has_modifier(m, accesses[i].when))
 			return &accesses[i];
 	return NULL;
 }
@@ -165,7 +156,7 @@ static void find_addresses(const struct sass_insn *insn, struct sass_access *a)
 bool sass_access(const struct sass_insn *insn, const struct sass_modifiers *m,
 		 struct sass_access *out)
 {
-	const struct access_row *row = insn->is_decoded ? find_access(insn, m) : NULL;
+	const struct access_row *row = insn->is_decoded ? find_access(insn->row, m) : NULL;
 
 	memset(out, 0, sizeof(*out));
 	if (!row || row->act == SASS_NOTHING)
@@ -236,16 +227,23 @@ static unsigned parts_of_884(const struct sass_mma *p)
 	return 4 / steps;
 }
 
+uint8_t sass_find_mma(const char *op)
+{
+	_Static_assert(LENGTH(mmas) < UINT8_MAX, "rows are counted in 8 bits");
+	for (size_t i = 0; i < LENGTH(mmas); i++)
+		if (!strcmp(mmas[i].op, op))
+			return (uint8_t)(i + 1);
+	return 0;
+}
+
 bool sass_mma(const struct sass_insn *insn, const struct sass_modifiers *m, struct sass_mma *out)
 {
-	const struct mma_row *row = NULL;
+	const struct mma_row *row;
 
 	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; insn->is_decoded && i < LENGTH(mmas); i++)
-		if (!strcmp(mmas[i].op, sass_op(insn)))
-			row = &mmas[i];
-	if (!row)
+	if (!insn->is_decoded || !insn->row->mma)
 		return false;
+	row = &mmas[insn->row->mma - 1];
 	*out = (struct sass_mma){.who = row->who, .a = row->ab, .b = row->ab, .d = row->d};
 	read_types(m, out);
 	if (out->who == SASS_BLOCK && sass_has_modifier(m, SASS_M_2CTA))

@@ -57,14 +57,15 @@ struct tally {
 };
 
 /* By base mnemonic: what stands behind a dot in the name of a row (HFMA2.MMA) is none of it. NULL: no memory. */
-static struct tally *tally_of(struct tally *t, uint32_t *n, const char *op, struct arena *arena)
+static struct tally *tally_of(struct tally *t, uint32_t *n, const struct sass_row *row,
+			      struct arena *arena)
 {
-	const size_t length = strcspn(op, ".");
+	const size_t length = row->base_n;
 
 	for (uint32_t i = 0; i < *n; i++)
-		if (!strncmp(t[i].op.op, op, length) && !t[i].op.op[length])
+		if (!strncmp(t[i].op.op, row->name, length) && !t[i].op.op[length])
 			return &t[i];
-	t[*n].op.op = arena_string(arena, op, length);
+	t[*n].op.op = arena_string(arena, row->name, length);
 	return t[*n].op.op ? &t[(*n)++] : NULL;
 }
 
@@ -98,19 +99,24 @@ static uint32_t most_ops(const struct cfg *g)
 int stall_ops(const struct cfg *g, struct arena *arena, const uint8_t *plan, struct stall_op **out,
 	      uint32_t *n)
 {
+	const struct sass_table *table = sass_table(g->sm);
 	struct tally *t = arena_array(arena, most_ops(g), sizeof(*t));
+	struct tally **of_row = arena_array(arena, table ? table->rows_n : 0, sizeof(*of_row));
 
 	*n = 0;
 	*out = arena_array(arena, most_ops(g), sizeof(**out));
-	if (!t || !*out)
+	if (!t || !of_row || !*out)
 		return -1;
 	for (uint32_t i = 0; i < g->insns_n; i++) {
 		const uint8_t stall = g->insns[i].control.stall;
+		const struct sass_row *row = g->insns[i].row;
 		struct tally *o;
 
 		if (!g->insns[i].is_decoded)
 			continue;
-		o = tally_of(t, n, sass_op(&g->insns[i]), arena);
+		o = of_row[row->number];
+		if (!o)
+			o = of_row[row->number] = tally_of(t, n, row, arena);
 		if (!o)
 			return -1;
 		o->op.count++;

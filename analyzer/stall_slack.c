@@ -11,6 +11,7 @@
 #include "arena.h"
 #include "dataflow.h"
 #include "sass_modifier.h"
+#include "sass_table.h"
 
 #define LONGEST 11u /* stalls beyond it have other rules of encoding: left alone */
 #define SETTLE  10u /* cycles from setting a scoreboard to waiting for it */
@@ -76,16 +77,25 @@ static const struct known_row known_rows[] = {
 
 #define ROWS(rows) (sizeof(rows) / sizeof(*(rows)))
 
-/* What the tables say of an instruction, and its registers. */
-struct about {
-	struct effects x;
+/* What the tables say of an operation. */
+struct known {
 	const struct fixed_row *fixed; /* NULL = no row */
 	unsigned issue;                /* 0 = no row */
+	enum role role;
+	bool is_read;
+};
+
+/* And of an instruction, and its registers. */
+struct about {
+	struct effects x;
+	const struct fixed_row *fixed;
+	unsigned issue;
 	enum role role;
 };
 
 struct slack {
 	const struct cfg *g;
+	struct known *known; /* of each row of the instruction table, when it was met */
 	struct about *about; /* of each instruction */
 	uint8_t *stall;
 };
@@ -106,36 +116,51 @@ static bool is_slow_there(int sm, const struct sass_insn *insn)
 	       sass_has_modifier(&m, SASS_M_U64);
 }
 
-static void learn(struct about *a, const struct sass_insn *insn, int sm)
+static void learn(struct known *k, const char *op, int sm)
 {
-	const char *op = sass_op(insn);
-
-	dataflow_effects(insn, &a->x);
 	for (size_t i = 0; i < ROWS(fixed_rows); i++)
 		if (sm >= fixed_rows[i].sm_first && sm <= fixed_rows[i].sm_last &&
 		    !strcmp(fixed_rows[i].op, op))
-			a->fixed = &fixed_rows[i];
+			k->fixed = &fixed_rows[i];
 	for (size_t i = 0; i < ROWS(issue_rows); i++)
 		if (sm >= issue_rows[i].sm_first && sm <= issue_rows[i].sm_last &&
 		    !strcmp(issue_rows[i].op, op))
-			a->issue = issue_rows[i].cycles;
-	a->role = a->fixed ? NEXT : UNKNOWN;
-	for (size_t i = 0; !a->fixed && i < ROWS(known_rows); i++)
+			k->issue = issue_rows[i].cycles;
+	k->role = k->fixed ? NEXT : UNKNOWN;
+	for (size_t i = 0; !k->fixed && i < ROWS(known_rows); i++)
 		if (!strcmp(known_rows[i].op, op))
-			a->role = known_rows[i].role;
-	if (!insn->is_decoded || is_slow_there(sm, insn))
-		a->role = UNKNOWN;
+			k->role = known_rows[i].role;
+	k->is_read = true;
+}
+
+static void look_up(const struct slack *s, const struct sass_insn *insn, struct about *a)
+{
+	struct known *k = insn->row ? &s->known[insn->row->number] : NULL;
+
+	dataflow_effects(insn, &a->x);
+	a->role = UNKNOWN;
+	if (!k)
+		return;
+	if (!k->is_read)
+		learn(k, insn->row->name, s->g->sm);
+	a->fixed = k->fixed;
+	a->issue = k->issue;
+	if (insn->is_decoded && !is_slow_there(s->g->sm, insn))
+		a->role = k->role;
 }
 
 static bool slack_init(struct slack *s, const struct cfg *g, struct arena *arena)
 {
+	const struct sass_table *t = sass_table(g->sm);
+
 	s->g = g;
+	s->known = arena_array(arena, t ? t->rows_n : 0, sizeof(*s->known));
 	s->about = arena_array(arena, g->insns_n, sizeof(*s->about));
 	s->stall = arena_array(arena, g->insns_n, sizeof(*s->stall));
-	if (!s->about || !s->stall)
+	if (!s->known || !s->about || !s->stall)
 		return false;
 	for (uint32_t i = 0; i < g->insns_n; i++) {
-		learn(&s->about[i], &g->insns[i], g->sm);
+		look_up(s, &g->insns[i], &s->about[i]);
 		s->stall[i] = g->insns[i].control.stall;
 	}
 	return true;

@@ -295,8 +295,10 @@ static bool holds(int sm, const struct sass_insn *insn)
 
 struct stall_row stall_hold(int sm, const struct sass_insn *insn)
 {
+	const char *op = sass_op(insn);
+
 	for (size_t i = 0; i < sizeof(hold_rows) / sizeof(*hold_rows); i++)
-		if (!strcmp(hold_rows[i].op, sass_op(insn)) && holds(sm, insn))
+		if (*hold_rows[i].op == *op && !strcmp(hold_rows[i].op, op) && holds(sm, insn))
 			return (struct stall_row){hold_rows[i].reason, hold_rows[i].cycles, 0};
 	return (struct stall_row){STALL_OTHER, 0, 0};
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cfg.h"
+#include "sass_table.h"
 
 /* More iterations than that are not counted: such a loop is no part of a tile. */
 #define TILE_TRIPS_MOST 65536u
@@ -23,10 +24,9 @@ uint64_t tile_trips(const struct cfg *g, uint32_t l, uint32_t latch);
 /* Whether it is that operation, whatever the row of its table names behind the first dot. */
 static inline bool tile_is_op(const struct sass_insn *insn, const char *op)
 {
-	const char *name = sass_op(insn);
-	const size_t n = strcspn(name, ".");
+	const size_t n = strlen(op);
 
-	return !strncmp(name, op, n) && !op[n];
+	return insn->row && insn->row->base_n == n && !memcmp(insn->row->name, op, n);
 }
 
 #endif
