@@ -16,10 +16,15 @@
 static const char why_copied[] =
 	"a copy writes shared memory as its data arrive: its words are taken to be there at once";
 
+static const char why_fetched[] =
+	"which lanes of a copy share a sector that they fetch is not established where these are not neighbours";
+
 /* What stands behind a site that is assumed. */
 static const char *why_assumed(const struct lanes_site *s)
 {
-	return s->is_second ? why_copied : access_why_aligned;
+	if (s->is_second)
+		return why_copied;
+	return s->is_copy && s->low == s->value ? why_fetched : access_why_aligned;
 }
 
 /* ------------------------------------------------------------------------------------- sites */

@@ -288,6 +288,7 @@ static void look(struct lanes_walk *w, const struct lanes_access *a, bool is_sec
 		.kind = kind_of(&a->access, is_second),
 		.is_shared = a->access.from == SASS_SHARED ||
 			     (is_second && a->access.to == SASS_SHARED),
+		.is_copy = a->access.act == SASS_COPY,
 		.is_second = is_second,
 		.is_reached = true,
 		.lanes = on | open,

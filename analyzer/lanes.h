@@ -43,6 +43,7 @@ struct lanes_site {
 	uint32_t insn;
 	uint8_t kind;   /* enum lanes_kind */
 	bool is_shared; /* an atomic on shared memory */
+	bool is_copy;   /* from global to shared memory, by the lanes */
 	bool is_second; /* of an instruction with two: LDGSTS writes shared memory too */
 	bool is_reached;
 	bool is_known; /* the figures below are */

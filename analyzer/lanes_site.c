@@ -59,6 +59,21 @@ static unsigned units(const struct request *r, int64_t start, unsigned unit)
 	return different(a, n);
 }
 
+/* Sectors when lanes of 8 and 16 bytes go by halves and quarters of the warp, and each part has its own. */
+static unsigned units_apart(const struct request *r, int64_t start)
+{
+	const unsigned parts = r->bytes <= 4 ? 1 : r->bytes / 4, size = LANES / parts;
+	unsigned sum = 0;
+
+	for (unsigned k = 0; k < parts; k++) {
+		struct request part = *r;
+
+		part.lanes &= (size < LANES ? (1u << size) - 1 : LANES_ALL) << (k * size);
+		sum += part.lanes ? units(&part, start, LANES_SECTOR) : 0;
+	}
+	return sum;
+}
+
 static unsigned addresses(const struct request *r)
 {
 	int64_t a[LANES];
@@ -266,6 +281,11 @@ static void measure_sectors(const struct lanes_run *run, uint32_t form, const st
 		has_value = true;
 		out->low = n < out->low ? (uint16_t)n : out->low;
 		out->high = n > out->high ? (uint16_t)n : out->high;
+	}
+	if (has_value && out->is_copy) {
+		const unsigned apart = units_apart(r, (int64_t)likely);
+
+		out->high = apart > out->high ? (uint16_t)apart : out->high;
 	}
 	out->is_known = has_value;
 	out->reasons |= has_value ? 0 : LANES_ALIGNED;
