@@ -133,11 +133,15 @@ static void decode(struct build *b, struct buf code)
 {
 	struct cfg *g = b->g;
 	struct sass_insn *insns = take(b, g->insns_n, sizeof(*insns));
+	struct sass_modifiers *modifiers = take(b, g->insns_n, sizeof(*modifiers));
 
 	g->insns = insns;
-	for (uint32_t i = 0; insns && i < g->insns_n; i++)
+	g->modifiers = modifiers;
+	for (uint32_t i = 0; !b->no_memory && i < g->insns_n; i++) {
 		g->undecoded += !sass_decode(g->sm, sass_load(code.data + (size_t)i * SASS_BYTES),
 					     (uint64_t)i * SASS_BYTES, &insns[i]);
+		sass_modifiers(g->sm, &insns[i], &modifiers[i]);
+	}
 }
 
 static void mark(struct build *b, int64_t target, bool is_call)

@@ -14,6 +14,7 @@
 #include "cubin.h"
 #include "err.h"
 #include "sass.h"
+#include "sass_modifier.h"
 
 struct arena;
 
@@ -58,7 +59,8 @@ struct cfg_call {
 
 struct cfg {
 	int sm;
-	const struct sass_insn *insns; /* instruction i at offset i * SASS_BYTES */
+	const struct sass_insn *insns;          /* instruction i at offset i * SASS_BYTES */
+	const struct sass_modifiers *modifiers; /* of each */
 	uint32_t insns_n, undecoded;
 	struct cfg_block *blocks; /* in the order of the code; the first is the function's entry */
 	uint32_t blocks_n;

@@ -240,14 +240,15 @@ static bool add_writes(struct reader *r, struct step *s, struct guards *g,
 }
 
 /* false: memory has run out */
-static bool add_step(struct reader *r, struct region *region, const struct sass_insn *insn,
+static bool add_step(struct reader *r, struct region *region, uint32_t at,
 		     double pipe_cycles[PIPES + 1])
 {
+	const struct sass_insn *insn = &r->g->insns[at];
+	const struct sass_modifiers *m = &r->g->modifiers[at];
 	struct step *s = &region->steps[region->n];
 	const uint8_t guard = guard_of(insn);
 	const struct known k = look_up(r, insn);
 	const int rate = k.pipe ? column(r->arch, pipes[k.pipe - 1].rate) : -1;
-	struct sass_modifiers m;
 	struct sass_mma mma;
 	struct effects x;
 
@@ -258,15 +259,14 @@ static bool add_step(struct reader *r, struct region *region, const struct sass_
 	if (!add_reads(r, s, region->guards, &x.reads, guard) ||
 	    !add_writes(r, s, region->guards, &x.writes, guard))
 		return false;
-	sass_modifiers(r->g->sm, insn, &m);
 	s->cycles = result_cycles(r, insn, &k);
-	s->is_load = is_load(insn, &m);
-	s->is_atomic = is_atomic(insn, &m);
+	s->is_load = is_load(insn, m);
+	s->is_atomic = is_atomic(insn, m);
 	region->loads += s->is_load;
 	region->n++;
 	if (rate > 0)
 		pipe_cycles[k.pipe - 1] += LANES * r->arch->partitions / rate;
-	if (k.is_matrix && r->arch->t_fp16 > 0 && sass_mma(insn, &m, &mma))
+	if (k.is_matrix && r->arch->t_fp16 > 0 && sass_mma(insn, m, &mma))
 		pipe_cycles[PIPES] += mma.operations / 2.0 * r->arch->partitions / r->arch->t_fp16;
 	return true;
 }
@@ -295,7 +295,7 @@ static struct region read_region(struct reader *r, const struct cfg_block **bloc
 		region.steps = NULL;
 	for (uint32_t i = 0; region.steps && i < n; i++)
 		for (uint32_t k = blocks[i]->first; region.steps && k < blocks[i]->end; k++)
-			if (!add_step(r, &region, &r->g->insns[k], pipe_cycles))
+			if (!add_step(r, &region, k, pipe_cycles))
 				region.steps = NULL;
 	region.issue = region.n;
 	for (size_t i = 0; i <= PIPES; i++)

@@ -11,6 +11,7 @@
 #include "kernel_access.h"
 #include "kernel_code.h"
 #include "kernel_listing.h"
+#include "kernel_view.h"
 #include "keymap.h"
 #include "line_table.h"
 #include "vec.h"
@@ -40,6 +41,8 @@ struct code_facts {
 	struct code code;
 	bool has_lines; /* of that image */
 	struct line_table lines;
+	const struct cubin_function *viewed; /* of that image; NULL = none yet */
+	struct kernel_view view;
 	/* What was read of a kernel's instructions: its shapes come in any order. */
 	struct keymap read; /* by struct read_key */
 	VEC(struct model_code) read_code;
@@ -66,8 +69,29 @@ struct code_facts *code_facts_new(const struct session *s, bool simulated, unsig
 	return f;
 }
 
+static void drop_view(struct code_facts *f)
+{
+	if (f->viewed)
+		kernel_view_close(&f->view);
+	f->viewed = NULL;
+}
+
+/* Accesses are asked for behind the code of the same kernel, and its shapes mostly follow one another. */
+static const struct kernel_view *view_of(struct code_facts *f,
+					 const struct cubin_function *function, struct err *e)
+{
+	if (f->viewed == function)
+		return &f->view;
+	drop_view(f);
+	if (kernel_view_open(&f->view, (int)f->code.cubin.sm, function, e) != 0)
+		return NULL;
+	f->viewed = function;
+	return &f->view;
+}
+
 static void drop_image(struct code_facts *f)
 {
+	drop_view(f);
 	if (f->has_lines)
 		line_table_close(&f->lines);
 	f->has_lines = false;
@@ -113,8 +137,9 @@ static void read_instructions(struct code_facts *f, const struct cubin_function 
 {
 	struct arena *a = f->session->arena;
 	struct err e = {.offset = -1};
+	const struct kernel_view *view = view_of(f, function, &e);
 
-	code->sass = kernel_code_read((int)f->code.cubin.sm, function, a, &e);
+	code->sass = view ? kernel_code_read(view, a, &e) : NULL;
 	if (!code->sass)
 		code->no_sass = arena_string(a, e.text, SIZE_MAX);
 }
@@ -272,7 +297,8 @@ const struct metric_access *code_facts_access(void *ctx, const struct session_sh
 	if (f->image != kernel->image || f->sm != sm)
 		take_image(f, kernel->image, sm);
 	l.function = f->is_open ? cubin_find(&f->code.cubin, kernel->name) : NULL;
-	scratch = l.function ? arena_new() : NULL;
+	l.view = l.function ? view_of(f, l.function, NULL) : NULL;
+	scratch = l.view ? arena_new() : NULL;
 	if (!scratch)
 		return NULL;
 	l.cubin = &f->code.cubin;

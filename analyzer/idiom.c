@@ -244,7 +244,7 @@ static void step(struct walk *w, uint32_t i)
 	const uint32_t l = w->g->blocks[w->g->block_of[i]].loop;
 	uint16_t read[REGSET_NUMBERS], written[REGSET_NUMBERS];
 	struct value next = {.coordinates = coordinate(w, insn)};
-	struct sass_modifiers m;
+	const struct sass_modifiers *m = &w->g->modifiers[i];
 	struct effects x;
 	unsigned reads_n, writes_n;
 	bool loads, is_one = true;
@@ -254,9 +254,8 @@ static void step(struct walk *w, uint32_t i)
 	if (multiplies(insn))
 		next.sum = count_multiply(w, i, l);
 	dataflow_effects(insn, &x);
-	sass_modifiers(w->g->sm, insn, &m);
-	loads = is_load(insn, &m, &w->loaded[i + 1].is_shared);
-	w->stored[w->stored_n] = stored_by(w, insn, &m);
+	loads = is_load(insn, m, &w->loaded[i + 1].is_shared);
+	w->stored[w->stored_n] = stored_by(w, insn, m);
 	w->stored_n += w->stored[w->stored_n] != 0;
 	reads_n = regset_list(&x.reads, read);
 	writes_n = regset_list(&x.writes, written);

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "count.h"
 #include "kernel_access_look.h"
+#include "kernel_view.h"
 #include "sass_text.h"
 #include "text.h"
 
@@ -673,12 +674,11 @@ const struct metric_access *kernel_access_read(const struct kernel_access_launch
 		memcpy(k->launch.block, l->block, sizeof(l->block));
 		memcpy(k->launch.cluster, l->cluster, sizeof(l->cluster));
 		k->warps = (double)lanes_warps(&k->launch) * (double)count_volume(l->grid);
-		if (cfg_build(&k->g, scratch, (int)l->cubin->sm, l->function, e) == 0 &&
-		    tile_read(&k->g, scratch, &k->tiles, e) == 0) {
-			k->code = lanes_code_new(&k->g, scratch);
-			is_good = k->code ? read_all(k, out, e)
-					  : err_set(e, ERR_MEMORY, -1, "no memory") == 0;
-		}
+		k->g = l->view->cfg;
+		k->tiles = l->view->tiles;
+		k->code = lanes_code_new(&k->g, scratch);
+		is_good = k->code ? read_all(k, out, e)
+				  : err_set(e, ERR_MEMORY, -1, "no memory") == 0;
 		if (is_good) {
 			sum_up(k, out);
 			out->sites_all = out->sites_n;

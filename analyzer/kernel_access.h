@@ -12,10 +12,12 @@
 #include "metrics.h"
 
 struct arena;
+struct kernel_view;
 
 struct kernel_access_launch {
 	const struct cubin *cubin;
 	const struct cubin_function *function;
+	const struct kernel_view *view; /* of this function */
 	const struct line_table *lines; /* NULL = no source lines */
 	uint32_t grid[3], block[3], cluster[3];
 	/* The parameter block and which of its bits are known; NULL = none. */
@@ -25,7 +27,7 @@ struct kernel_access_launch {
 	uint64_t *steps;
 };
 
-/* NULL with the reason in *e: the architecture is not known, or memory has run out. */
+/* NULL with the reason in *e: memory has run out. */
 const struct metric_access *kernel_access_read(const struct kernel_access_launch *l,
 					       struct arena *arena, struct err *e);
 

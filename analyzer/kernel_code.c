@@ -8,10 +8,10 @@
 #include "chain.h"
 #include "idiom.h"
 #include "kernel_mix.h"
+#include "kernel_view.h"
 #include "sass_work.h"
 #include "stall.h"
 #include "stall_path.h"
-#include "tile.h"
 #include "tile_trips.h"
 
 static bool read_ops(struct metric_sass *s, const struct cfg *g, const uint8_t *plan,
@@ -66,27 +66,26 @@ static const char *word(const char *s)
 	return *s ? s : NULL;
 }
 
-static bool read_loops(struct metric_sass *s, const struct cfg *g, const uint8_t *plan,
+static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const uint8_t *plan,
 		       struct arena *scratch, struct arena *arena, struct err *e)
 {
+	const struct cfg *g = &v->cfg;
+	const struct tiles *tiles = &v->tiles;
 	const struct loop_stalls *stalls = count_stalls(g, plan, scratch);
 	struct metric_loop *loops;
 	const struct tile *main;
 	struct chain *chains, straight;
-	struct tiles tiles;
 
-	if (tile_read(g, scratch, &tiles, e) != 0)
-		return false;
 	if (!stalls || chain_read(g, scratch, &chains, &straight) != 0)
 		return err_set(e, ERR_MEMORY, -1, "no memory for the loops of a kernel") == 0;
 	s->straight_cycles = straight.cycles;
 	s->straight_loads = straight.loads;
 	s->straight_all_loads = straight.all_loads;
 	s->straight_issue_cycles = straight.issue;
-	main = tile_loop(&tiles);
-	loops = arena_array(arena, tiles.n, sizeof(*loops));
-	for (uint32_t i = 0; loops && i < tiles.n; i++) {
-		const struct tile *t = &tiles.at[i];
+	main = tile_loop(tiles);
+	loops = arena_array(arena, tiles->n, sizeof(*loops));
+	for (uint32_t i = 0; loops && i < tiles->n; i++) {
+		const struct tile *t = &tiles->at[i];
 
 		loops[i] = (struct metric_loop){
 			.start = t->start,
@@ -117,8 +116,8 @@ static bool read_loops(struct metric_sass *s, const struct cfg *g, const uint8_t
 		};
 	}
 	s->loops = loops;
-	s->loops_n = tiles.n;
-	kernel_mix_read(s, g, &tiles);
+	s->loops_n = tiles->n;
+	kernel_mix_read(s, g, tiles);
 	return loops || err_set(e, ERR_MEMORY, -1, "no memory for the loops of a kernel") == 0;
 }
 
@@ -143,14 +142,13 @@ static void read_types(struct metric_sass *s, const struct cfg *g)
 
 	for (uint32_t i = 0; i < g->insns_n; i++) {
 		const struct sass_insn *insn = &g->insns[i];
-		struct sass_modifiers m;
+		const struct sass_modifiers *m = &g->modifiers[i];
 		struct sass_mma p;
 
 		if (*sass_op(insn) != 'H' && !strstr(sass_op(insn), "MMA"))
 			continue;
-		sass_modifiers(g->sm, insn, &m);
-		s->has_halves |= is_half_arithmetic(insn, &m);
-		if (!sass_mma(insn, &m, &p))
+		s->has_halves |= is_half_arithmetic(insn, m);
+		if (!sass_mma(insn, m, &p))
 			continue;
 		differ |= s->has_products && (s->product_type != p.a || s->product_sums != p.d);
 		s->has_warp_products = (s->has_warp_products || !s->has_products) &&
@@ -164,15 +162,16 @@ static void read_types(struct metric_sass *s, const struct cfg *g)
 }
 
 /* The loops and the operations, with what is proved of their stalls. */
-static bool read_stalls(struct metric_sass *s, const struct cfg *g, struct arena *scratch,
+static bool read_stalls(struct metric_sass *s, const struct kernel_view *v, struct arena *scratch,
 			struct arena *arena, struct err *e)
 {
+	const struct cfg *g = &v->cfg;
 	const uint8_t *plan = NULL;
 
 	if (stall_has_table(g->sm) && !(plan = stall_plan(g, scratch)))
 		return err_set(e, ERR_MEMORY, -1, "no memory for the stalls of a kernel") == 0;
 	s->path = stall_path_read(g, scratch, arena);
-	return read_loops(s, g, plan, scratch, arena, e) && read_ops(s, g, plan, scratch, arena, e);
+	return read_loops(s, v, plan, scratch, arena, e) && read_ops(s, g, plan, scratch, arena, e);
 }
 
 static uint64_t offset_of(uint32_t insn)
@@ -202,24 +201,22 @@ static bool read_idioms(struct metric_sass *s, const struct cfg *g, struct arena
 	return true;
 }
 
-const struct metric_sass *kernel_code_read(int sm, const struct cubin_function *f,
-					   struct arena *arena, struct err *e)
+const struct metric_sass *kernel_code_read(const struct kernel_view *v, struct arena *arena,
+					   struct err *e)
 {
 	struct arena *scratch = arena_new();
 	struct metric_sass *s = arena_alloc(arena, sizeof(*s));
-	struct cfg g;
-	int failed = -1;
+	bool is_good = false;
 
 	if (!scratch || !s) {
 		err_set(e, ERR_MEMORY, -1, "no memory for the instructions of a kernel");
-	} else if (cfg_build(&g, scratch, sm, f, e) == 0) {
-		s->instructions = g.insns_n;
-		s->undecoded = g.undecoded;
-		read_types(s, &g);
-		failed = read_stalls(s, &g, scratch, arena, e) && read_idioms(s, &g, scratch, e)
-				 ? 0
-				 : -1;
+	} else {
+		s->instructions = v->cfg.insns_n;
+		s->undecoded = v->cfg.undecoded;
+		read_types(s, &v->cfg);
+		is_good = read_stalls(s, v, scratch, arena, e) &&
+			  read_idioms(s, &v->cfg, scratch, e);
 	}
 	arena_free(scratch);
-	return failed ? NULL : s;
+	return is_good ? s : NULL;
 }

@@ -102,19 +102,18 @@ static void add_access(struct metric_mix *m, const struct sass_access *a, double
 static void add(struct metric_mix *m, const struct cfg *g, uint32_t at, double weight)
 {
 	const struct sass_insn *insn = &g->insns[at];
-	struct sass_modifiers words;
+	const struct sass_modifiers *words = &g->modifiers[at];
 	struct sass_access access;
 	struct sass_mma product;
 
 	m->issued += weight;
 	if (!insn->is_decoded)
 		return;
-	sass_modifiers(g->sm, insn, &words);
 	add_unit(m, insn, weight);
-	add_conversion(m, insn, &words, weight);
-	if (sass_access(insn, &words, &access))
+	add_conversion(m, insn, words, weight);
+	if (sass_access(insn, words, &access))
 		add_access(m, &access, weight);
-	if (sass_mma(insn, &words, &product))
+	if (sass_mma(insn, words, &product))
 		m->products += weight;
 	if (is_op(insn, "BAR"))
 		m->barriers += weight;

@@ -477,16 +477,15 @@ bool lanes_code_read(struct lanes_code *c, const struct cfg *g, struct arena *ar
 		const struct sass_insn *insn = &g->insns[i];
 		struct lanes_access *a = &c->accesses[c->accesses_n];
 		struct lanes_insn *x = &c->insns[i];
-		struct sass_modifiers m;
+		const struct sass_modifiers *m = &g->modifiers[i];
 
 		note_writes(c, i);
 		if (!insn->is_decoded)
 			continue;
-		sass_modifiers(g->sm, insn, &m);
 		read_args(x, insn);
-		read_op(x, insn, &m, cache);
-		if (c->accesses_n < ACCESSES_MOST && sass_access(insn, &m, &a->access)) {
-			read_access(a, insn, &m, i);
+		read_op(x, insn, m, cache);
+		if (c->accesses_n < ACCESSES_MOST && sass_access(insn, m, &a->access)) {
+			read_access(a, insn, m, i);
 			x->access = (uint16_t)++c->accesses_n;
 			note_address(c, insn);
 			if (x->op == LANES_OP_OTHER && a->access.act == SASS_LOAD)

@@ -307,10 +307,9 @@ static void read_step(struct walk *w, uint32_t at, struct stall_step *s)
 {
 	const struct sass_insn *insn = &w->g->insns[at];
 	const struct stall_row wait = stall_wait(insn), hold = stall_hold(w->g->sm, insn);
-	struct sass_modifiers m;
+	const struct sass_modifiers *m = &w->g->modifiers[at];
 	struct sass_access a;
 
-	sass_modifiers(w->g->sm, insn, &m);
 	s->insn = at;
 	read_waits(insn, s);
 	s->pipe = (uint8_t)pipe_of(insn);
@@ -323,15 +322,15 @@ static void read_step(struct walk *w, uint32_t at, struct stall_step *s)
 		s->hold = 0;
 	s->is_block_wide = hold.result && tile_is_op(insn, "BAR");
 	s->is_exit = cfg_flow(insn) == CFG_EXIT && !cfg_is_conditional(insn);
-	if (sass_access(insn, &m, &a)) {
+	if (sass_access(insn, m, &a)) {
 		s->bytes = a.bytes > 255 ? 255 : (uint8_t)a.bytes;
 		s->access = a.act == SASS_STORE || a.act == SASS_REDUCTION ? STALL_STORES
 									   : STALL_LOADS;
 		s->is_local = a.from == SASS_LOCAL || a.to == SASS_LOCAL;
 		s->is_atomic = a.act == SASS_ATOMIC;
 	}
-	s->cycles = pipe_cycles(w, insn, &m, s);
-	read_group(w, insn, &m, s);
+	s->cycles = pipe_cycles(w, insn, m, s);
+	read_group(w, insn, m, s);
 }
 
 static void add_step(struct walk *w, uint32_t at)

@@ -169,7 +169,7 @@ static void count_call(struct work *w, const struct cfg *g, const struct sass_in
 static void count_insn(struct work *w, const struct cfg *g, uint32_t i, bool is_guarded)
 {
 	const struct sass_insn *insn = &g->insns[i];
-	struct sass_modifiers m;
+	const struct sass_modifiers *m = &g->modifiers[i];
 
 	if (!insn->is_decoded) {
 		w->n[UNDECODED]++;
@@ -177,13 +177,12 @@ static void count_insn(struct work *w, const struct cfg *g, uint32_t i, bool is_
 	}
 	if (insn->guard == SASS_PT && insn->guard_not)
 		return;
-	sass_modifiers(g->sm, insn, &m);
 	is_guarded |= insn->guard != SASS_PT;
-	count_compute(w, insn, &m, is_guarded);
-	count_access(w, insn, &m, is_guarded);
+	count_compute(w, insn, m, is_guarded);
+	count_access(w, insn, m, is_guarded);
 	if (tile_is_op(insn, "BAR"))
-		w->n[BARRIERS] += sass_has_modifier(&m, SASS_M_SYNC) ||
-				  sass_has_modifier(&m, SASS_M_RED);
+		w->n[BARRIERS] += sass_has_modifier(m, SASS_M_SYNC) ||
+				  sass_has_modifier(m, SASS_M_RED);
 	if (cfg_flow(insn) == CFG_CALL)
 		count_call(w, g, insn);
 }

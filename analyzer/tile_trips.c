@@ -121,12 +121,11 @@ static bool constant_of(const struct proof *p, uint32_t d, const struct sass_ope
 	const struct sass_insn *insn = &p->g->insns[d];
 	const struct sass_operand *x = insn->operands;
 	const struct sass_operand *from;
-	struct sass_modifiers m;
+	const struct sass_modifiers *m = &p->g->modifiers[d];
 
 	if (!is_plain(insn) || !insn->operands_n || !(x[0].flags & SASS_DEST) ||
 	    x[0].kind != o->kind)
 		return false;
-	sass_modifiers(p->g->sm, insn, &m);
 	if (tile_is_op(insn, "CS2R") && insn->operands_n == 2) {
 		*value = 0;
 		return x[1].kind == SASS_SPECIAL && x[1].value == SASS_RZ;
@@ -135,7 +134,7 @@ static bool constant_of(const struct proof *p, uint32_t d, const struct sass_ope
 		return false;
 	if (tile_is_op(insn, "HFMA2"))
 		return half_move(insn, value);
-	from = moved(insn, &m);
+	from = moved(insn, m);
 	return from && constant(p, d, from, copies - 1, value);
 }
 
@@ -240,23 +239,22 @@ static bool find_predicate(struct proof *p, struct sass_operand *out)
 /* The relation of ISETP.NE.U32.AND P0, PT, R4, 0x10, PT, and nothing besides. */
 static bool read_relation(struct proof *p)
 {
-	struct sass_modifiers m;
+	const struct sass_modifiers *m = &p->g->modifiers[p->compare];
 
-	sass_modifiers(p->g->sm, &p->g->insns[p->compare], &m);
 	p->relation = SASS_M_NONE;
-	for (unsigned i = 0; i < m.n; i++)
-		switch (m.at[i].word) {
+	for (unsigned i = 0; i < m->n; i++)
+		switch (m->at[i].word) {
 		case SASS_M_EQ:
 		case SASS_M_NE:
 		case SASS_M_LT:
 		case SASS_M_LE:
 		case SASS_M_GT:
-		case SASS_M_GE: p->relation = (enum sass_modifier)m.at[i].word; break;
+		case SASS_M_GE: p->relation = (enum sass_modifier)m->at[i].word; break;
 		case SASS_M_U32: p->is_unsigned = true; break;
 		case SASS_M_AND: break;
 		default: return false;
 		}
-	return p->relation != SASS_M_NONE && sass_has_modifier(&m, SASS_M_AND);
+	return p->relation != SASS_M_NONE && sass_has_modifier(m, SASS_M_AND);
 }
 
 /*
@@ -379,16 +377,15 @@ static bool follow(const struct proof *p, uint32_t d, struct linear *x)
 {
 	const struct sass_insn *insn = &p->g->insns[d];
 	const struct sass_operand *from;
-	struct sass_modifiers m;
+	const struct sass_modifiers *m = &p->g->modifiers[d];
 
 	if (!is_plain(insn) || !is_steady(p, d) || !insn->operands_n ||
 	    !is_register(&insn->operands[0]) || !(insn->operands[0].flags & SASS_DEST) ||
 	    !same_register(&insn->operands[0], &x->reg))
 		return false;
-	sass_modifiers(p->g->sm, insn, &m);
-	from = moved(insn, &m);
+	from = moved(insn, m);
 	if (!from)
-		from = added(insn, &m, &x->offset);
+		from = added(insn, m, &x->offset);
 	if (!from || !is_register(from))
 		return false;
 	x->reg = *from;

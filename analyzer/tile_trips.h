@@ -26,7 +26,8 @@ static inline bool tile_is_op(const struct sass_insn *insn, const char *op)
 {
 	const size_t n = strlen(op);
 
-	return insn->row && insn->row->base_n == n && !memcmp(insn->row->name, op, n);
+	return insn->row && *insn->row->name == *op && insn->row->base_n == n &&
+	       !memcmp(insn->row->name, op, n);
 }
 
 #endif

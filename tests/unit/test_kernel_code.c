@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "golden/tool.h"
 #include "kernel_code.h"
+#include "kernel_view.h"
 #include "sass_work.h"
 
 static struct arena *arena;
@@ -29,6 +30,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static const struct metric_sass *code_of(int sm, const struct cubin_function *f, struct err *e)
+{
+	const struct metric_sass *s;
+	struct kernel_view v;
+
+	if (kernel_view_open(&v, sm, f, e) != 0)
+		return NULL;
+	s = kernel_code_read(&v, arena, e);
+	kernel_view_close(&v);
+	return s;
+}
+
 static bool visit(const struct image *image, const struct cubin *c)
 {
 	struct err e;
@@ -36,7 +49,7 @@ static bool visit(const struct image *image, const struct cubin *c)
 	(void)image;
 	for (size_t i = 0; i < c->functions_n; i++)
 		if (strstr(c->functions[i].name, wanted))
-			found = kernel_code_read((int)c->sm, &c->functions[i], arena, &e);
+			found = code_of((int)c->sm, &c->functions[i], &e);
 	return true;
 }
 
@@ -94,7 +107,7 @@ static const struct metric_sass *products(unsigned singles, unsigned halves)
 		memcpy(code + i * SASS_BYTES + 8, &w.hi, 8);
 	}
 	f.code = (struct buf){.data = code, .bytes = (singles + halves + 1) * SASS_BYTES};
-	return kernel_code_read(80, &f, arena, &e);
+	return code_of(80, &f, &e);
 }
 
 /* A peak is of one type: where products differ, none is taken for the other. */
@@ -143,7 +156,7 @@ static void an_architecture_that_is_not_known(void **state)
 	struct err e = {0};
 
 	(void)state;
-	assert_null(kernel_code_read(61, &f, arena, &e));
+	assert_null(code_of(61, &f, &e));
 	assert_int_equal(e.code, ERR_VERSION);
 }
 

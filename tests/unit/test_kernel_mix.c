@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "golden/tool.h"
 #include "kernel_code.h"
+#include "kernel_view.h"
 
 static struct arena *arena;
 static const char *wanted;
@@ -30,6 +31,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static const struct metric_sass *code_of(int sm, const struct cubin_function *f, struct err *e)
+{
+	const struct metric_sass *s;
+	struct kernel_view v;
+
+	if (kernel_view_open(&v, sm, f, e) != 0)
+		return NULL;
+	s = kernel_code_read(&v, arena, e);
+	kernel_view_close(&v);
+	return s;
+}
+
 static bool visit(const struct image *image, const struct cubin *c)
 {
 	struct err e;
@@ -37,7 +50,7 @@ static bool visit(const struct image *image, const struct cubin *c)
 	(void)image;
 	for (size_t i = 0; i < c->functions_n; i++)
 		if (strstr(c->functions[i].name, wanted))
-			found = kernel_code_read((int)c->sm, &c->functions[i], arena, &e);
+			found = code_of((int)c->sm, &c->functions[i], &e);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "cubin.h"
 #include "kernel_access.h"
+#include "kernel_view.h"
 #include "lanes.h"
 #include "lanes_value.h"
 
@@ -21,7 +22,8 @@ struct loaded {
 	struct cubin cubin;
 	const struct cubin_function *function;
 	struct arena *arena;
-	struct cfg *g;
+	struct kernel_view *view;
+	const struct cfg *g; /* its */
 	struct lanes_code *code;
 };
 
@@ -41,10 +43,11 @@ static struct loaded load_file_of(const char *path, const char *kernel)
 		    (!kernel || !strcmp(l.cubin.functions[i].name, kernel)))
 			l.function = &l.cubin.functions[i];
 	assert_non_null(l.function);
-	l.g = arena_alloc(l.arena, sizeof(*l.g));
-	assert_non_null(l.g);
-	if (cfg_build(l.g, l.arena, (int)l.cubin.sm, l.function, &e) != 0)
+	l.view = arena_alloc(l.arena, sizeof(*l.view));
+	assert_non_null(l.view);
+	if (kernel_view_open(l.view, (int)l.cubin.sm, l.function, &e) != 0)
 		fail_msg("%s: %s", path, e.text);
+	l.g = &l.view->cfg;
 	l.code = lanes_code_new(l.g, l.arena);
 	assert_non_null(l.code);
 	return l;
@@ -60,6 +63,7 @@ static struct loaded load(const char *stem, const char *arch)
 
 static void drop(struct loaded *l)
 {
+	kernel_view_close(l->view);
 	arena_free(l->arena);
 	cubin_close(&l->cubin);
 	free(l->data);
@@ -538,7 +542,7 @@ static struct kernel_access_launch access_launch(const struct loaded *l, const s
 						 const struct arguments *a)
 {
 	struct kernel_access_launch x = {
-		.cubin = &l->cubin, .function = l->function, .cluster = {1, 1, 1}};
+		.cubin = &l->cubin, .function = l->function, .view = l->view, .cluster = {1, 1, 1}};
 
 	memcpy(x.grid, at->grid, sizeof(x.grid));
 	memcpy(x.block, at->block, sizeof(x.block));
