@@ -16,6 +16,8 @@
 
 static const char why_copied[] =
 	"a copy writes shared memory as its data arrive: its words are taken to be there at once";
+static const char why_words[] =
+	"indices are taken not to wrap, and what is not known of an address to be a multiple of 4";
 
 static const char why_fetched[] =
 	"which lanes of a copy share a sector that they fetch is not established where these are not neighbours";
@@ -25,6 +27,8 @@ static const char *why_assumed(const struct lanes_site *s)
 {
 	if (s->is_second)
 		return why_copied;
+	if (s->kind == LANES_SHARED || s->is_shared)
+		return why_words;
 	return s->is_copy && s->low == s->value ? why_fetched : access_why_aligned;
 }
 

@@ -30,24 +30,23 @@ static struct quantity own_of(const struct access_reader *k, const struct lanes_
 {
 	const uint32_t loop = k->g.blocks[k->g.block_of[s->insn]].loop;
 	const uint64_t trips = loop == CFG_NONE ? 1 : access_trips(k, r, loop);
-	struct quantity q = access_derived(s->own);
+	const bool is_turned = s->turns > 1 && s->own_later < s->own;
+	const bool is_passed = is_turned && (!trips || trips >= s->turns);
+	const double excess = s->value - s->ideal;
+	struct quantity q = access_derived(is_passed ? s->own_later : s->own);
 
-	if (s->turns > 1 && s->own_later < s->own) {
-		if (!trips || trips >= s->turns)
-			q = access_derived(s->own_later);
-		if (!trips)
-			guess(&q, s->own_later, s->own, why_turns);
-		else if (trips < s->turns)
-			q = few_turns(s, (double)trips);
-	}
+	if (is_passed && !trips)
+		guess(&q, s->own_later, s->is_own_assumed ? excess : s->own, why_turns);
+	else if (is_turned && !is_passed)
+		q = few_turns(s, (double)trips);
 	if (s->is_own_open)
-		guess(&q, q.value, s->value - s->ideal, why_open);
-	if (s->is_assumed &&
-	    s->own < s->value - s->ideal) /* another start parts the sectors otherwise */
-		guess(&q, s->low == s->high ? q.low : 0,
-		      s->low == s->high ? q.high : s->high - s->ideal, access_why_aligned);
+		guess(&q, q.value, excess, why_open);
+	/* another start parts the sectors otherwise, and neighbours with them */
+	if (q.value < excess && (is_passed ? s->is_later_assumed : s->is_own_assumed && !is_turned))
+		guess(&q, 0, s->high - s->ideal, access_why_aligned);
 	else if (s->is_assumed)
-		guess(&q, fmin(q.low, s->low - s->ideal), s->high - s->ideal, access_why_aligned);
+		guess(&q, q.value < excess ? q.low : s->low - s->ideal,
+		      q.value < excess ? q.high : s->high - s->ideal, access_why_aligned);
 	if (s->absent)
 		guess(&q, 0, s->high - s->ideal, access_why_absent(s->absent));
 	return q;

@@ -62,7 +62,9 @@ struct lanes_site {
 	 * nor (own_later) those in so many turns of the loop; 1 = the turns change nothing.
 	 */
 	uint8_t turns;
-	bool is_own_open;     /* some of these neighbours may not be executed */
+	bool is_own_open; /* some of these neighbours may not be executed */
+	/* where in a sector they begin is not known, but where they likely do; of own, of own_later */
+	bool is_own_assumed, is_later_assumed;
 	float own, own_later; /* where it is known */
 	uint32_t form;        /* of the address (lanes_value.h), while its values are there */
 	char pattern[48];     /* "" = nothing to say */

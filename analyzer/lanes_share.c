@@ -283,6 +283,7 @@ static void share(struct lanes_walk *w, struct group *g)
 	const unsigned turns = turns_of(w, g->at[0], &step);
 	uint64_t start;
 	bool is_sure_all = true;
+	const uint64_t known = lanes_alignment(v, g->at[0]->form, LANES_SECTOR, false, &start);
 
 	lanes_alignment(v, g->at[0]->form, LANES_SECTOR, true, &start);
 	g->start = (int64_t)start;
@@ -293,8 +294,14 @@ static void share(struct lanes_walk *w, struct group *g)
 			g->at[i]->own = (float)not_used(v, g, g->at[i]);
 			g->at[i]->is_own_open = !is_sure_all;
 		}
-	for (unsigned i = 0; i < g->n; i++)
+	for (unsigned i = 0; i < g->n; i++) {
 		g->at[i]->own_later = g->at[i]->own;
+		g->at[i]->is_own_assumed = known < LANES_SECTOR;
+		/* the turns come by every start that there may be */
+		g->at[i]->is_later_assumed = known < LANES_SECTOR &&
+					     (!turns || LANES_SECTOR % (uint64_t)llabs(step) ||
+					      known < (uint64_t)llabs(step));
+	}
 	if (turns && turns < TURNS_MOST && fill(w, g, turns, step))
 		for (unsigned i = 0; i < g->n; i++) {
 			g->at[i]->own_later = (float)not_used(v, g, g->at[i]);

@@ -205,8 +205,12 @@ static void site_row(const struct metric_site *s, FILE *out)
 	if (s->sharers) {
 		fputs("; ", out);
 		html_text(s->sharers, HTML_SENTENCE, out);
-		fputs(" use the rest of the excess but ", out);
-		html_quantity(&s->own_excess, html_real, out);
+		if (s->own_excess.value > 0) {
+			fputs(" use all of the excess but ", out);
+			html_quantity(&s->own_excess, html_real, out);
+		} else {
+			fputs(" use the excess", out);
+		}
 	}
 	if (s->line) {
 		fputs(s->pattern ? " <small>" : "<small>", out);

@@ -87,8 +87,11 @@ static void row(const struct metric_site *s, FILE *out)
 	if (s->sharers && quantity_known(&s->own_excess)) {
 		char own[TEXT_NUMBER];
 
-		fprintf(out, "; %s use the rest of it but %s", s->sharers,
-			number(own, s->own_excess.value));
+		fprintf(out, "; %s use ", s->sharers);
+		if (s->own_excess.value > 0)
+			fprintf(out, "all but %s of the excess", number(own, s->own_excess.value));
+		else
+			fputs("the excess", out);
 	}
 	if (s->line) {
 		fputs(", ", out);

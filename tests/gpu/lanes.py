@@ -46,14 +46,14 @@ CASES_ONLY = ["--profile-from-start", "off"]
 
 def programs():
     """(name, command, options of ncu)"""
-    listed = fresh("list")
-    return [
+    listed, wanted = fresh("list"), os.environ.get("GPU_LANES", "samples lanes cuda triton pytorch").split()
+    return [p for p in (
         ("samples", [os.path.join(BUILD, "samples", "demo"), "-n", "1"], []),
         ("lanes", [os.path.join(GPU, "app_lanes")], []),
         ("cuda", [os.path.join(GPU, "app_class"), listed, "1"], CASES_ONLY),
         ("triton", work("work_tiles.py", listed, 1), CASES_ONLY),
         ("pytorch", work("work_class.py", listed, 1, 0, 2), CASES_ONLY),
-    ]
+    ) if p[0] in wanted]
 
 
 # ------------------------------------------------------------------------------ ncu

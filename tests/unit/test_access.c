@@ -171,11 +171,40 @@ static void what_a_launch_wastes(void **state)
 	free(data);
 }
 
+/* Two halves of a sector, if the buffer begins with one. */
+static void where_a_buffer_begins_counts(void **state)
+{
+	size_t bytes;
+	uint8_t *data = load_file("tests/golden/access/access.sm_90.cubin", &bytes);
+	struct arena *arena = arena_new();
+	struct cubin c;
+	struct kernel_access_launch x = {
+		.cubin = &c, .grid = {64, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
+	const struct metric_access *m;
+
+	(void)state;
+	assert_int_equal(cubin_open(&c, buf_of(data, bytes), NULL), 0);
+	x.function = find(&c, "both_halves");
+	m = kernel_access_read(&x, arena, NULL);
+	assert_non_null(m);
+	assert_int_equal(m->sites_n, 4);
+	for (size_t i = 0; i < m->sites_n; i++) {
+		assert_true(m->sites[i].own_excess.value == 0);
+		assert_int_equal(m->sites[i].own_excess.label, QUANTITY_ESTIMATED);
+		assert_true(m->sites[i].own_excess.low == 0);
+		assert_true(m->sites[i].own_excess.high >= 16);
+	}
+	arena_free(arena);
+	cubin_close(&c);
+	free(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_neighbours_use),
 		cmocka_unit_test(what_a_launch_wastes),
+		cmocka_unit_test(where_a_buffer_begins_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
