@@ -483,10 +483,24 @@ static double instructions_of(struct access_reader *k, const struct lanes_result
 {
 	double sum = 0;
 
-	for (uint32_t b = 0; b < k->g.blocks_n; b++)
-		if (r->blocks[b].is_reached)
-			sum += access_times_passed(k, r, b, why) *
-			       (k->g.blocks[b].end - k->g.blocks[b].first);
+	for (uint32_t b = 0; b < k->g.blocks_n; b++) {
+		double more;
+
+		if (!r->blocks[b].is_reached)
+			continue;
+		more = access_repeated(k, r, b);
+		if (isnan(more))
+			*why = access_why_meeting;
+		else
+			more = (more + k->g.blocks[b].end - k->g.blocks[b].first) *
+			       access_times_passed(k, r, b, why);
+		sum += more;
+	}
+	for (uint32_t i = 0; i < k->g.calls_n; i++)
+		if (r->blocks[k->g.block_of[k->g.calls[i].insn]].is_reached) {
+			*why = access_why_called;
+			return NAN;
+		}
 	return sum;
 }
 
@@ -530,6 +544,7 @@ static void add_idle(struct access_reader *k, const struct access_look *at, stru
 	for (uint32_t b = 0; b < k->g.blocks_n; b++) {
 		const struct lanes_block *r = &at->r.blocks[b];
 		const double idle = lanes - __builtin_popcount(r->lanes);
+		const double more = access_repeated(k, &at->r, b);
 		const char *why;
 		double n;
 
@@ -537,14 +552,17 @@ static void add_idle(struct access_reader *k, const struct access_look *at, stru
 			continue;
 		sum->absent |= r->absent;
 		n = access_times_passed(k, &at->r, b, &why);
-		if (isnan(n)) {
+		if (isnan(more))
+			sum->most = fmax(sum->most, 1 - 1 / lanes);
+		if (isnan(n) || isnan(more)) {
 			sum->least = fmin(sum->least, idle / lanes);
 			sum->most = fmax(sum->most, idle / lanes);
 			continue;
 		}
-		n *= at->weight * (k->g.blocks[b].end - k->g.blocks[b].first);
-		sum->idle += n * idle;
-		sum->all += n * lanes;
+		n *= at->weight;
+		sum->idle +=
+			n * (more * lanes + idle * (k->g.blocks[b].end - k->g.blocks[b].first));
+		sum->all += n * lanes * (more + k->g.blocks[b].end - k->g.blocks[b].first);
 	}
 	for (uint32_t i = 0; i < k->g.calls_n; i++) {
 		/* of those that call, perhaps not all are on their way in what is called */

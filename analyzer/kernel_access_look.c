@@ -14,6 +14,7 @@ const char access_why_aligned[] =
 	"pointers among the arguments are taken to be multiples of 256, what else is not known "
 	"of an address to be a multiple of 32";
 const char access_why_limit[] = "the code is too long to be interpreted";
+const char access_why_meeting[] = "how lanes that parted come together again is not known";
 const char access_why_called[] = "what is called is not looked at";
 static const char why_path[] = "whether every warp comes here is not known";
 static const char why_trips[] = "how often a loop around it runs is not known";
@@ -253,6 +254,42 @@ double access_times_passed(struct access_reader *k, const struct lanes_result *r
 		block = k->g.loops[loop].header;
 	}
 	return always_passed(k, r, block) ? n : NAN;
+}
+
+static bool is_taken(const struct access_reader *k, const struct lanes_result *r, uint32_t from,
+		     uint32_t to)
+{
+	const struct cfg_block *x = &k->g.blocks[from];
+
+	for (uint32_t i = 0; i < x->successors_n && r->blocks[from].is_reached; i++)
+		if (k->g.edges[x->successors + i] == to &&
+		    (i >= 64 || r->blocks[from].edges >> i & 1))
+			return true;
+	return false;
+}
+
+double access_repeated(const struct access_reader *k, const struct lanes_result *r, uint32_t block)
+{
+	const struct cfg_block *b = &k->g.blocks[block];
+	uint32_t groups = 0;
+	bool is_certain = !strcmp(sass_op(&k->g.insns[b->first]), "BSYNC");
+
+	for (uint32_t i = 0; i < b->predecessors_n; i++) {
+		const uint32_t from = k->g.edges[b->predecessors + i];
+		uint32_t loop = k->g.blocks[from].loop;
+
+		if (!is_taken(k, r, from, block) ||
+		    (!r->blocks[from].parts && r->blocks[from].lanes == r->blocks[block].lanes))
+			continue;
+		groups++;
+		/* a loop that runs a known number of times is left by all that are in it at once */
+		for (; loop != CFG_NONE && !cfg_in_loop(&k->g, block, loop);
+		     loop = k->g.loops[loop].parent)
+			is_certain &= access_trips(k, r, loop) != 0;
+	}
+	if (groups < 2)
+		return 0;
+	return is_certain ? groups - 1 : NAN;
 }
 
 struct quantity access_requests(struct access_reader *k, const struct access_place *p)

@@ -50,7 +50,7 @@ struct access_reader {
 };
 
 extern const char access_why_sampled[], access_why_limit[], access_why_aligned[],
-	access_why_called[];
+	access_why_called[], access_why_meeting[];
 
 /* Words for reasons (lanes_value.h): why something is not known, why fewer lanes may take part. */
 const char *access_why(uint32_t reasons);
@@ -73,6 +73,11 @@ void access_note_calls(struct access_reader *k);
 /* How often a warp that was looked at passes a block; NAN = not known, and why. */
 double access_times_passed(struct access_reader *k, const struct lanes_result *r, uint32_t block,
 			   const char **why);
+/*
+ * Instructions that a warp executes beyond those of a block, each time that it passes it: lanes that parted come to the
+ * BSYNC where they meet one group after another, and each executes it. NAN = not known.
+ */
+double access_repeated(const struct access_reader *k, const struct lanes_result *r, uint32_t block);
 /* Requests of the launch at one place. */
 struct quantity access_requests(struct access_reader *k, const struct access_place *p);
 

@@ -640,6 +640,7 @@ static void what_is_called_is_not_known(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		m = of_calls(&l, built[i], "asks");
 		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_UNKNOWN);
+		assert_int_equal(m->warp_instructions.label, QUANTITY_UNKNOWN);
 		assert_int_equal(m->sectors_per_request_store.label, QUANTITY_DERIVED);
 		assert_true(m->sectors_per_request_store.value == 4);
 		assert_int_equal(m->atomics.label, QUANTITY_DERIVED); /* the callee has none */
@@ -701,6 +702,46 @@ static void a_copy_that_writes_zeros_reads_nothing(void **state)
 			assert_true(s->sectors_per_request.value == cases[i % 3].sectors);
 		}
 		assert_int_equal(m->shared_wavefronts_per_request.label, QUANTITY_ESTIMATED);
+		drop(&l);
+	}
+}
+
+/* Instructions that lanes part and meet in: BSYNC is executed by one group and by the other. */
+static void lanes_meet_one_group_after_another(void **state)
+{
+	static const char *const built[] = {"80", "90", "120"};
+	static const struct geometry at = {{4, 1, 1}, {256, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 0);
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		double straight = 0, alone = 0, lanes;
+		const struct metric_access *m;
+		struct kernel_access_launch x;
+		struct err e = {0};
+		struct loaded l;
+		char path[160];
+
+		snprintf(path, sizeof(path), "tests/golden/lanes/parts.sm_%s.cubin", built[i]);
+		l = load_file_of(path, NULL);
+		/* in front, the branch's side, its loop, behind */
+		assert_int_equal(l.g->loops_n, 1);
+		for (uint32_t b = 0; b < 4; b++) {
+			const double n = l.g->blocks[b].end - l.g->blocks[b].first;
+
+			straight += b == 0 || b == 3 ? n : 0;
+			alone += b == 1 ? n : b == 2 ? 5 * n : 0;
+		}
+		x = access_launch(&l, &at, &a);
+		m = kernel_access_read(&x, l.arena, &e);
+		assert_non_null(m);
+		assert_int_equal(m->warp_instructions.label, QUANTITY_DERIVED);
+		assert_true(m->warp_instructions.value == 32 * (straight + alone + 1));
+		/* BSYNC by 31 lanes and by one is as many as by all */
+		lanes = 32 * straight + alone;
+		assert_int_equal(m->divergence_pct.label, QUANTITY_DERIVED);
+		assert_float_equal(m->divergence_pct.value,
+				   100 * (1 - lanes / (32 * (straight + alone + 1))), 1e-9);
 		drop(&l);
 	}
 }
@@ -1006,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(a_bound_elsewhere_is_no_proof),
 		cmocka_unit_test(what_is_called_is_not_known),
 		cmocka_unit_test(a_copy_that_writes_zeros_reads_nothing),
+		cmocka_unit_test(lanes_meet_one_group_after_another),
 		cmocka_unit_test(scattered_words_are_excess),
 		cmocka_unit_test(neighbours_use_the_rest_of_a_sector),
 		cmocka_unit_test(a_row_per_lane_is_used_up),
