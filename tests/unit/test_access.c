@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "cubin.h"
 #include "kernel_access.h"
+#include "kernel_view.h"
 
 static const char *const archs[] = {"80", "86", "90", "100", "120", NULL};
 
@@ -80,6 +81,24 @@ static const struct cubin_function *find(const struct cubin *c, const char *name
 	return NULL;
 }
 
+/* What kernel_access_read() makes of a launch, whose function is read here. */
+static const struct metric_access *read_one(const struct kernel_access_launch *l,
+					    struct arena *arena)
+{
+	struct kernel_access_launch x = *l;
+	const struct metric_access *m;
+	struct kernel_view view;
+	struct err e = {0};
+
+	assert_non_null(x.function);
+	if (kernel_view_open(&view, (int)x.cubin->sm, x.function, &e) != 0)
+		fail_msg("%s", e.text);
+	x.view = &view;
+	m = kernel_access_read(&x, arena, NULL);
+	kernel_view_close(&view);
+	return m;
+}
+
 static void what_neighbours_use(void **state)
 {
 	static const uint64_t out = UINT64_C(0x7f0000000000), in = UINT64_C(0x7f1000000000);
@@ -112,7 +131,7 @@ static void what_neighbours_use(void **state)
 							       .params = params,
 							       .known = known,
 							       .params_n = sizeof(params)};
-			const struct metric_access *m = kernel_access_read(&x, arena, NULL);
+			const struct metric_access *m = read_one(&x, arena);
 			unsigned found = 0;
 
 			assert_non_null(m);
@@ -159,7 +178,7 @@ static void what_a_launch_wastes(void **state)
 			.known = known,
 			.params_n = sizeof(params),
 		};
-		const struct metric_access *m = kernel_access_read(&x, arena, NULL);
+		const struct metric_access *m = read_one(&x, arena);
 
 		assert_non_null(m);
 		assert_int_equal(m->wasted_sectors.label, QUANTITY_DERIVED);
@@ -185,7 +204,7 @@ static void where_a_buffer_begins_counts(void **state)
 	(void)state;
 	assert_int_equal(cubin_open(&c, buf_of(data, bytes), NULL), 0);
 	x.function = find(&c, "both_halves");
-	m = kernel_access_read(&x, arena, NULL);
+	m = read_one(&x, arena);
 	assert_non_null(m);
 	assert_int_equal(m->sites_n, 4);
 	for (size_t i = 0; i < m->sites_n; i++) {
