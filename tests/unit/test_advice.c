@@ -557,6 +557,84 @@ static void test_what_is_not_known_is_no_excess(void **state)
 	arena_free(m.arena);
 }
 
+/* One address takes a request every 1.25 to 1.6 cycles: what is left is one of each block. */
+static void test_atomics_on_one_address(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 1024, 256);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = m.access.sites_all = 1;
+	m.sites[0] = (struct metric_site){.op = "ATOMG.E.ADD",
+					  .kind = "atomic",
+					  .requests = derived(8192),
+					  .sectors_per_request = derived(1),
+					  .excess = derived(0),
+					  .is_everywhere = true};
+	m.sass.whole.atomics = 1;
+	m.sass.trips_known = true;
+	m.k.times.median = 8192 * 1.6 / m.hw.clock_mhz; /* nothing else takes time */
+	build(&m);
+	a = given(&m, ADVICE_ATOMICS);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "8,192 warps of the grid do it"));
+	/* seven of eight requests, and no more than all but an empty kernel */
+	assert_true(a->gain_high_pct >= 85 && a->gain_high_pct <= 92);
+	assert_true(a->gain_low_pct >= 45 && a->gain_low_pct <= 66);
+	/* two warps of a block: half of them is saved */
+	m.sites[0].requests = derived(2 * 1024);
+	build(&m);
+	a = given(&m, ADVICE_ATOMICS);
+	assert_non_null(a);
+	assert_true(a->gain_high_pct <= 15);
+	/* one of a block already */
+	m.sites[0].requests = derived(1024);
+	build(&m);
+	assert_null(given(&m, ADVICE_ATOMICS));
+	/* each at a place of its own */
+	m.sites[0].requests = derived(8192);
+	m.sites[0].is_everywhere = false;
+	build(&m);
+	assert_null(given(&m, ADVICE_ATOMICS));
+	arena_free(m.arena);
+}
+
+/* A fifth to seven tenths of what is missing to the peak of the tensor cores. */
+static void test_reuse(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	set_class(&m, "compute", 70, 20);
+	m.sass.has_products = true;
+	m.loop.compute_op = "HMMA";
+	m.loop.compute_ops = 32;
+	m.loop.ratio = 12;
+	build(&m);
+	a = given(&m, ADVICE_REUSE);
+	assert_non_null(a);
+	assert_int_equal(a->gain_low_pct, 6);
+	assert_int_equal(a->gain_high_pct, 21);
+	assert_true(any_has(a->conflicts, a->conflicts_n,
+			    "32 registers more: 4 blocks and 32 warps per SM (64 now)"));
+	/* a tile that no block has room for */
+	set_resources(&m, 240, 0);
+	build(&m);
+	a = given(&m, ADVICE_REUSE);
+	assert_non_null(a);
+	assert_true(any_has(a->conflicts, a->conflicts_n, "it cannot be launched so"));
+	set_class(&m, "compute", 85, 20);
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	assert_non_null(against(&m, ADVICE_REUSE));
+	arena_free(m.arena);
+}
+
 /* Half of the lanes on each side of 200 and 600 instructions, of 1000: half of 80% is issued for idle lanes. */
 static void test_lanes_that_part(void **state)
 {
@@ -583,6 +661,12 @@ static void test_lanes_that_part(void **state)
 	assert_true(any_has(a->evidence, a->evidence_n, "16 of 32 take it"));
 	assert_true(a->gain_high_pct <= 44 && a->gain_high_pct >= 43);
 	assert_true(a->gain_low_pct <= 28 && a->gain_low_pct >= 26);
+	/* at the bandwidth of memory the issue slots are free */
+	set_class(&m, "memory", 20, 70);
+	build(&m);
+	assert_null(given(&m, ADVICE_DIVERGENCE));
+	assert_non_null(against(&m, ADVICE_DIVERGENCE));
+	set_class(&m, "unknown", NAN, NAN);
 	/* how many lanes take it is not known */
 	m.sites[0].lanes = 0;
 	build(&m);
@@ -1064,6 +1148,8 @@ int main(void)
 		cmocka_unit_test(test_excess_that_neighbours_use),
 		cmocka_unit_test(test_excess_outside_of_the_hot_loop),
 		cmocka_unit_test(test_what_is_not_known_is_no_excess),
+		cmocka_unit_test(test_atomics_on_one_address),
+		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_lanes_that_part),
 		cmocka_unit_test(test_made_up_times_change_nothing),
 		cmocka_unit_test(test_code_of_an_older_gpu),

@@ -938,6 +938,22 @@ static void shared_memory_has_no_neighbours(void **state)
 	drop(&l);
 }
 
+/* Half of the lanes go each way, through 193 and 959 of the 1,197 instructions: they count, not the blocks that they are in. */
+static void lanes_that_part_idle_by_instructions(void **state)
+{
+	static const struct geometry at = {{4096, 1, 1}, {256, 1, 1}};
+	const struct arguments a = arguments(OUT, IN, 1 << 20);
+	struct loaded l = load("divergent_bad", "90");
+	const struct kernel_access_launch x = access_launch(&l, &at, &a);
+	const struct metric_access *m = kernel_access_read(&x, l.arena, NULL);
+
+	(void)state;
+	assert_non_null(m);
+	assert_true(m->divergence_pct.value > 47 && m->divergence_pct.value < 49);
+	assert_true(m->divergence_pct.low <= m->divergence_pct.value);
+	drop(&l);
+}
+
 /* Two blocks of two warps are all looked at: then it is no estimate. */
 static void all_warps_of_a_small_grid_are_a_proof(void **state)
 {
@@ -1055,6 +1071,7 @@ int main(void)
 		cmocka_unit_test(loops_are_counted_with_their_arguments),
 		cmocka_unit_test(a_rest_of_a_loop_is_counted),
 		cmocka_unit_test(an_address_between_words_is_no_request),
+		cmocka_unit_test(lanes_that_part_idle_by_instructions),
 		cmocka_unit_test(all_warps_of_a_small_grid_are_a_proof),
 		cmocka_unit_test(halves_belong_together),
 		cmocka_unit_test(alignment_follows_sums),
