@@ -54,16 +54,24 @@ static bool visit(const struct image *image, const struct cubin *c)
 	return true;
 }
 
-static const struct metric_sass *of(const char *sample, int sm)
+static const struct metric_sass *in(const char *file, const char *function, int sm)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "tests/golden/cubin/%s.sm_%d.cubin", sample, sm);
-	wanted = strstr(sample, "ffma_peak") ? "ffma_peak" : sample;
+	snprintf(path, sizeof(path), "tests/golden/%s.sm_%d.cubin", file, sm);
+	wanted = function;
 	found = NULL;
 	assert_int_equal(tool_each_cubin(path, visit), 0);
 	assert_non_null(found);
 	return found;
+}
+
+static const struct metric_sass *of(const char *sample, int sm)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "cubin/%s", sample);
+	return in(file, strstr(sample, "ffma_peak") ? "ffma_peak" : sample, sm);
 }
 
 #define same(a, b)                                               \
@@ -179,6 +187,28 @@ static void a_loop_of_unknown_length(void **state)
 	}
 }
 
+/* 4 times 8 turns with three multiply-adds and two loads each, within a loop of which nobody knows how often it turns. */
+static void loops_within_loops(void **state)
+{
+	const double turns = METRIC_ASSUMED_TRIPS;
+
+	(void)state;
+	for (size_t i = 0; i < SMS; i++) {
+		const int sm = sms[i];
+		const struct metric_sass *s;
+
+		if (sm == 89)
+			continue;
+		s = in("tile/nests", "nest_deep", sm);
+		assert_false(s->trips_known);
+		same(s->whole.loads, turns * 2);
+		same(s->whole.barriers, turns * 2);
+		same(s->whole.shared, turns * (2 + 4 * 8 * 2));
+		assert_true(s->whole.fma >= turns * 4 * 8 * 3 &&
+			    s->whole.fma <= turns * 4 * 8 * 3 + 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +218,7 @@ int main(void)
 		cmocka_unit_test(local_memory),
 		cmocka_unit_test(copies_and_products),
 		cmocka_unit_test(a_loop_of_unknown_length),
+		cmocka_unit_test(loops_within_loops),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
