@@ -331,27 +331,36 @@ enum advice_outcome rule_spills(const struct advice_case *c, struct advice_draft
 #define ATOMIC_CYCLES_LEAST 1.25
 #define ATOMIC_CYCLES_MOST  1.6
 
+/* Requests that are proved, 0 = none: in other code one thread may do it now and then, as one that fetches work does. */
+static double proved(const struct metric_site *s)
+{
+	const struct quantity *q = &s->requests;
+
+	return !quantity_known(q) ? 0 : isnan(q->low) ? q->value : q->low;
+}
+
+/* The atomic of all warps on one address that is done most often, NULL = none. */
 static const struct metric_site *contended(const struct advice_case *c)
 {
 	const struct metric_access *a = c->k->access;
+	const struct metric_site *most = NULL;
 
 	for (size_t i = 0; a && i < a->sites_all; i++)
-		if (is_kind(&a->sites[i], "atomic", NULL) && a->sites[i].is_everywhere)
-			return &a->sites[i];
-	return NULL;
+		if (is_kind(&a->sites[i], "atomic", NULL) && a->sites[i].is_everywhere &&
+		    proved(&a->sites[i]) > (most ? proved(most) : 0))
+			most = &a->sites[i];
+	return most;
 }
 
 enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct metric_site *s = contended(c);
-	const double each = c->sass ? c->sass->whole.atomics : 0;
 	double requests, after, us, low;
-	char n[TEXT_NUMBER];
+	char n[TEXT_NUMBER], each[TEXT_NUMBER];
 
-	if (!s || !(each > 0) || isnan(c->warps) || !c->occupancy ||
-	    c->occupancy->warps_per_block < 2)
+	if (!s || isnan(c->warps) || !c->occupancy || c->occupancy->warps_per_block < 2)
 		return ADVICE_SILENT;
-	requests = quantity_known(&s->requests) ? s->requests.value : each * c->warps;
+	requests = proved(s);
 	/* One per block is what is left of it; a kernel that does that already is not meant. */
 	after = c->blocks;
 	if (requests < 2 * after)
@@ -359,12 +368,11 @@ enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draf
 	advice_evidence(d, "%s at 0x%llx%s%s%s: all warps of the launch on one address", s->op,
 			(unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
 			s->line ? ")" : "");
-	advice_evidence(d, "%s warps of the grid do it%s", text_count(n, (uint64_t)c->warps),
-			c->sass->trips_known ? "" : ", in a loop");
+	advice_evidence(d, "%s requests, %s for each block", text_count(n, (uint64_t)requests),
+			text_ratio(each, requests / c->blocks));
 	us = ATOMIC_CYCLES_LEAST * requests / c->clock_mhz;
 	after *= ATOMIC_CYCLES_LEAST / c->clock_mhz;
-	if ((c->sass->trips_known || quantity_known(&s->requests)) &&
-	    advice_gain_unit(d, us, after)) {
+	if (advice_gain_unit(d, us, after)) {
 		low = d->item.gain_low_pct;
 		advice_gain_unit(d, us * ATOMIC_CYCLES_MOST / ATOMIC_CYCLES_LEAST,
 				 after * ATOMIC_CYCLES_MOST / ATOMIC_CYCLES_LEAST);

@@ -580,7 +580,7 @@ static void test_atomics_on_one_address(void **state)
 	build(&m);
 	a = given(&m, ADVICE_ATOMICS);
 	assert_non_null(a);
-	assert_true(any_has(a->evidence, a->evidence_n, "8,192 warps of the grid do it"));
+	assert_true(any_has(a->evidence, a->evidence_n, "8,192 requests, 8 for each block"));
 	/* seven of eight requests, and no more than all but an empty kernel */
 	assert_true(a->gain_high_pct >= 85 && a->gain_high_pct <= 92);
 	assert_true(a->gain_low_pct >= 45 && a->gain_low_pct <= 66);
@@ -592,6 +592,11 @@ static void test_atomics_on_one_address(void **state)
 	assert_true(a->gain_high_pct <= 15);
 	/* one of a block already */
 	m.sites[0].requests = derived(1024);
+	build(&m);
+	assert_null(given(&m, ADVICE_ATOMICS));
+	/* how often is not known: one thread of a block may fetch its work so */
+	m.sites[0].requests = unknown;
+	m.sass.trips_known = false;
 	build(&m);
 	assert_null(given(&m, ADVICE_ATOMICS));
 	/* each at a place of its own */
