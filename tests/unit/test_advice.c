@@ -229,8 +229,9 @@ static void test_async_copy_computes_its_conflict(void **state)
 	build(&m);
 	a = given(&m, ADVICE_ASYNC_PIPELINE);
 	assert_non_null(a);
-	assert_true(any_has(a->conflicts, a->conflicts_n,
-			    "61440 in place of 30720 bytes: 1 block and 4 warps"));
+	assert_true(any_has(
+		a->conflicts, a->conflicts_n,
+		"61440 in place of 30720 bytes: 1 block and 4 warps per SM (12 now): over the cliff"));
 	assert_true(a->gain_high_pct <= 30);
 	/* in use already */
 	m.loop.async_copies = 2;
@@ -554,6 +555,48 @@ static void test_what_is_not_known_is_no_excess(void **state)
 	m.sites[1].requests = derived(8448);
 	build(&m);
 	assert_non_null(given(&m, ADVICE_COALESCE));
+	arena_free(m.arena);
+}
+
+/* 512 accesses of 32 wavefronts, one would do: the unit is busy for as long as the kernel takes. */
+static void test_bank_conflicts(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = m.access.sites_all = 1;
+	m.sites[0] = (struct metric_site){.op = "LDS",
+					  .kind = "shared",
+					  .requests = unknown,
+					  .sectors_per_request = derived(32),
+					  .excess = derived(31),
+					  .pattern = "32 words of one bank"};
+	m.sass.whole.shared = 512;
+	m.sass.trips_known = true;
+	m.k.times.median = 64 * 512 * 32 / m.hw.clock_mhz;
+	build(&m);
+	a = given(&m, ADVICE_BANK_CONFLICTS);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n,
+			    "32 wavefronts in an average request to shared memory, 1 would do"));
+	assert_true(any_has(a->evidence, a->evidence_n, "busy for 100% of the time"));
+	assert_true(a->gain_high_pct >= 96);
+	assert_true(a->gain_low_pct >= 70 && a->gain_low_pct <= 75);
+	/* at the bandwidth of memory, or where compute sets the time, it is hidden */
+	set_class(&m, "memory", 20, 80);
+	build(&m);
+	assert_null(given(&m, ADVICE_BANK_CONFLICTS));
+	assert_non_null(against(&m, ADVICE_BANK_CONFLICTS));
+	set_class(&m, "memory", 20, 65);
+	build(&m);
+	assert_non_null(given(&m, ADVICE_BANK_CONFLICTS));
+	set_class(&m, "compute", 70, 20);
+	build(&m);
+	assert_null(given(&m, ADVICE_BANK_CONFLICTS));
 	arena_free(m.arena);
 }
 
@@ -1154,6 +1197,7 @@ int main(void)
 		cmocka_unit_test(test_excess_outside_of_the_hot_loop),
 		cmocka_unit_test(test_what_is_not_known_is_no_excess),
 		cmocka_unit_test(test_atomics_on_one_address),
+		cmocka_unit_test(test_bank_conflicts),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_lanes_that_part),
 		cmocka_unit_test(test_made_up_times_change_nothing),
