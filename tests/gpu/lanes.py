@@ -204,7 +204,8 @@ def total(figures):
 def of_site(kernel, site, insn):
     """Readings of one instruction. A guard may keep a whole warp from a request that it executes."""
     kind = site["kind"]
-    is_guarded = insn["text"].startswith("@")
+    # a predicate among the operands of a copy says likewise whether it reads
+    is_guarded = insn["text"].startswith("@") or bool(re.match(r"LDGSTS.*, !?U?P\d\b", insn["text"]))
     count = insn.get("wavefronts" if kind == "shared" else "sectors", 0)
     if not is_guarded:
         yield Reading(kernel, site, "requests", site["requests"], insn["warps"])
@@ -339,7 +340,8 @@ def main():
     names = [n for n in ("samples", "lanes", "cuda", "triton", "pytorch") if os.path.exists(os.path.join(folder, n + ".json"))]
     for name in names if again else collect(folder):
         guarded("l", "lanes: " + name, judge, name, folder, everything)
-        with open(os.path.join(OUT if not again else folder, "lanes.json"), "w") as f: # at once: a limit may end this section
+        path = os.path.join(folder, "compared.json") if again else os.path.join(OUT, "lanes.json")
+        with open(path, "w") as f: # at once: a limit may end this section
             json.dump(everything, f, indent=1)
     if not again:
         archive(folder, "lanes.tar.xz")
