@@ -17,7 +17,7 @@
 #include "vec.h"
 
 /* Instructions of single warps that are interpreted for one report: a fraction of a second. */
-#define ACCESS_STEPS (UINT64_C(1) << 19)
+#define ACCESS_STEPS (UINT64_C(1) << 20)
 
 static const char no_compiler[] =
 	"the driver compiled this code from PTX, and it could not be compiled "

@@ -6,6 +6,7 @@
 #include "model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
@@ -92,7 +93,6 @@ static int build_kernel(struct model_kernel *k, const struct session_shape *s,
 {
 	const struct session_kernel *f = s->kernel;
 
-	k->shape = s;
 	k->code = (struct model_code){
 		.sm = -1,
 		.registers = -1,
@@ -117,14 +117,50 @@ static int build_kernel(struct model_kernel *k, const struct session_shape *s,
 	k->resources.local_bytes = driver_or_code(f->local_bytes, k->code.local_bytes);
 	k->resources.spill_instructions = k->code.spill_instructions;
 	k->resources.uses_syscalls = k->code.uses_syscalls;
-	k->launches = count_sum(count_sum(s->sampled_out, s->untimeable), s->bracketed);
-	model_times(&k->times, &s->times, &d->bias, k->launches);
 	build_occupancy(k, d);
 	if (!model_stall(k, d, a))
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
 	if (model_roofline(k, d, sources, a, e) != 0)
 		return -1;
 	model_traps(k, &d->hw, a);
+	return 0;
+}
+
+static double weight_of(const struct model_kernel *k)
+{
+	return quantity_known(&k->times.total) ? k->times.total.value : 0;
+}
+
+static int by_weight(const void *pa, const void *pb)
+{
+	const struct model_kernel *const *a = pa, *const *b = pb;
+	double x = weight_of(*a), y = weight_of(*b);
+
+	return x != y ? (x < y ? 1 : -1) : (*a > *b) - (*a < *b);
+}
+
+/* The longest first: what sources can look at is limited, and that is where it matters. */
+static int build_kernels(struct model *m, const struct session *s,
+			 const struct model_sources *sources, struct err *e)
+{
+	struct model_kernel **order = arena_array(s->arena, s->shapes_n, sizeof(*order));
+
+	if (!order)
+		return err_set(e, ERR_MEMORY, -1, "out of memory");
+	for (size_t i = 0; i < s->shapes_n; i++) {
+		const struct session_shape *shape = &s->shapes[i];
+		struct model_kernel *k = order[i] = &m->kernels[i];
+
+		k->shape = shape;
+		k->launches = count_sum(count_sum(shape->sampled_out, shape->untimeable),
+					shape->bracketed);
+		model_times(&k->times, &shape->times, &m->devices[shape->device].bias, k->launches);
+	}
+	qsort(order, s->shapes_n, sizeof(*order), by_weight);
+	for (size_t i = 0; i < s->shapes_n; i++)
+		if (build_kernel(order[i], order[i]->shape, &m->devices[order[i]->shape->device],
+				 sources, s->arena, e) < 0)
+			return -1;
 	return 0;
 }
 
@@ -274,10 +310,8 @@ int model_build(struct model *m, const struct session *s, const struct model_sou
 		if (build_device(&built.devices[i], &s->devices[i],
 				 calibrations ? &calibrations[i] : NULL, s->arena) < 0)
 			return err_set(e, ERR_MEMORY, -1, "out of memory");
-	for (size_t i = 0; i < s->shapes_n; i++)
-		if (build_kernel(&built.kernels[i], &s->shapes[i],
-				 &built.devices[s->shapes[i].device], sources, s->arena, e) < 0)
-			return -1;
+	if (build_kernels(&built, s, sources, e) < 0)
+		return -1;
 	if (model_traps_across(built.kernels, s) != 0)
 		return err_set(e, ERR_MEMORY, -1, "out of memory");
 	build_totals(&built, s);
