@@ -29,6 +29,8 @@ int render_file(const struct render_format *f, const struct report *r,
 	if (whole_file_open(&w, path, e) != 0)
 		return -1;
 	rc = f->report(r, o, w.out, e);
+	if (rc != 0 && ferror(w.out))
+		err_set(e, ERR_IO, -1, "cannot write %s", path);
 	return whole_file_close(&w, rc == 0, e) == 0 ? rc : -1;
 }
 
