@@ -1,14 +1,17 @@
 /*
- * arena.c - region memory in blocks of 64 KB; what is larger gets a block of its own.
+ * arena.c - region memory in blocks, each twice the last one, from 4 to 64 KB; what is large gets one of its own.
  * Input: sizes. Output: zeroed memory that ends with the arena.
  */
 #include "arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK_FIRST 4096u
 #define BLOCK_BYTES 65536u
+#define LARGE       (BLOCK_BYTES / 4)
 #define ALIGN       16u
 #define OBJECT_MAX  (1ull << 36) /* nothing honest is larger, and sums below cannot overflow */
 
@@ -22,6 +25,7 @@ struct block {
 struct arena {
 	struct block *blocks; /* the first is the one being filled */
 	size_t bytes;
+	size_t room; /* of the last block for several, 0 = none yet */
 };
 
 struct arena *arena_new(void)
@@ -42,17 +46,30 @@ void arena_free(struct arena *a)
 	free(a);
 }
 
+/* Of the next block that several share. */
+static size_t next_room(const struct arena *a, size_t bytes)
+{
+	size_t room = a->room ? 2 * a->room : BLOCK_FIRST;
+
+	while (room < bytes)
+		room *= 2;
+	return room < BLOCK_BYTES ? room : BLOCK_BYTES;
+}
+
 /* A block with at least `bytes` bytes; a large one goes behind the block that is being filled. */
 static struct block *block_add(struct arena *a, size_t bytes)
 {
-	size_t room = bytes > BLOCK_BYTES / 4 ? bytes : BLOCK_BYTES;
+	const bool is_large = bytes > LARGE;
+	const size_t room = is_large ? bytes : next_room(a, bytes);
 	struct block *b;
 
 	b = calloc(1, HEAD_BYTES + room);
 	if (!b)
 		return NULL;
 	b->room = room;
-	if (room != BLOCK_BYTES && a->blocks) {
+	if (!is_large)
+		a->room = room;
+	if (is_large && a->blocks) {
 		b->next = a->blocks->next;
 		a->blocks->next = b;
 	} else {

@@ -126,12 +126,10 @@ unsigned regset_list(const struct regset *s, uint16_t out[REGSET_NUMBERS])
 		for (; left; left &= left - 1)
 			out[n++] = (uint16_t)(word * 64 + (unsigned)__builtin_ctzll(left));
 	}
-	for (unsigned i = 0; i < 8; i++)
-		if (s->p >> i & 1)
-			out[n++] = (uint16_t)(REGSET_P + i);
-	for (unsigned i = 0; i < 8; i++)
-		if (s->up >> i & 1)
-			out[n++] = (uint16_t)(REGSET_UP + i);
+	for (unsigned left = s->p; left; left &= left - 1)
+		out[n++] = (uint16_t)(REGSET_P + (unsigned)__builtin_ctz(left));
+	for (unsigned left = s->up; left; left &= left - 1)
+		out[n++] = (uint16_t)(REGSET_UP + (unsigned)__builtin_ctz(left));
 	return n;
 }
 
@@ -313,6 +311,7 @@ const struct regset *dataflow_live(const struct cfg *g, struct arena *arena)
 
 struct search {
 	const struct cfg *g;
+	struct arena *arena;
 	uint32_t *out;
 	unsigned n;
 	struct regset *seen; /* of each block: what has been looked for from its end on */
@@ -332,8 +331,19 @@ static void found(struct search *s, uint32_t insn)
 		s->n++;
 }
 
-/* From in front of instruction `at` back to the start of its block. */
-static void search_block(struct search *s, uint32_t block, uint32_t at, struct regset want)
+/* Most searches end in the block where they begin, and need none of this. False: memory has run out. */
+static bool has_room(struct search *s)
+{
+	if (!s->seen) {
+		s->seen = arena_array(s->arena, s->g->blocks_n, sizeof(*s->seen));
+		s->stack = arena_array(s->arena, s->g->blocks_n, sizeof(*s->stack));
+		s->is_waiting = arena_array(s->arena, s->g->blocks_n, sizeof(*s->is_waiting));
+	}
+	return s->seen && s->stack && s->is_waiting;
+}
+
+/* From in front of instruction `at` back to the start of its block. False: memory has run out. */
+static bool search_block(struct search *s, uint32_t block, uint32_t at, struct regset want)
 {
 	const struct cfg_block *b = &s->g->blocks[block];
 	const struct regset none = {.p = 0};
@@ -347,10 +357,12 @@ static void search_block(struct search *s, uint32_t block, uint32_t at, struct r
 		if (x.is_certain && !is_guarded(&s->g->insns[i]))
 			regset_remove(&want, &x.writes);
 		if (!memcmp(&want, &none, sizeof(want)))
-			return;
+			return true;
 	}
 	if (b->is_entry || !b->predecessors_n)
 		found(s, CFG_NONE);
+	if (!has_room(s))
+		return false;
 	for (uint32_t i = 0; i < b->predecessors_n; i++) {
 		const uint32_t p = s->g->edges[b->predecessors + i];
 		struct regset fresh = want;
@@ -363,19 +375,16 @@ static void search_block(struct search *s, uint32_t block, uint32_t at, struct r
 			s->stack[s->depth++] = p;
 		s->is_waiting[p] = true;
 	}
+	return true;
 }
 
 unsigned dataflow_defs(const struct cfg *g, struct arena *arena, uint32_t at,
 		       const struct regset *what, uint32_t out[DATAFLOW_DEFS])
 {
-	struct search s = {.g = g, .out = out};
+	struct search s = {.g = g, .arena = arena, .out = out};
 
-	s.seen = arena_array(arena, g->blocks_n, sizeof(*s.seen));
-	s.stack = arena_array(arena, g->blocks_n, sizeof(*s.stack));
-	s.is_waiting = arena_array(arena, g->blocks_n, sizeof(*s.is_waiting));
-	if (!s.seen || !s.stack || !s.is_waiting || at >= g->insns_n)
+	if (at >= g->insns_n || !search_block(&s, g->block_of[at], at, *what))
 		return 0;
-	search_block(&s, g->block_of[at], at, *what);
 	while (s.depth) {
 		const uint32_t block = s.stack[--s.depth];
 

@@ -247,11 +247,12 @@ static void step(struct walk *w, uint32_t i)
 	const struct sass_modifiers *m = &w->g->modifiers[i];
 	struct effects x;
 	unsigned reads_n, writes_n;
-	bool loads, is_one = true;
+	bool loads, is_multiply, is_one = true;
 
 	if (!insn->is_decoded)
 		return;
-	if (multiplies(insn))
+	is_multiply = multiplies(insn);
+	if (is_multiply)
 		next.sum = count_multiply(w, i, l);
 	dataflow_effects(insn, &x);
 	loads = is_load(insn, m, &w->loaded[i + 1].is_shared);
@@ -268,7 +269,7 @@ static void step(struct walk *w, uint32_t i)
 		if (v->sum && tile_is_op(insn, "MOV"))
 			next.sum = v->sum;
 	}
-	if (!is_one || !passes_on(insn) || multiplies(insn))
+	if (!is_one || is_multiply || !passes_on(insn))
 		next.load = 0;
 	w->loaded[i + 1].coordinates = next.coordinates;
 	for (unsigned k = 0; k < writes_n; k++) {

@@ -31,16 +31,10 @@ static double *field_of(struct metric_mix *m, size_t offset)
 	return (double *)((char *)m + offset);
 }
 
-/* Where an instruction is looked up by many names, the first letter decides nearly always. */
-static bool is_op(const struct sass_insn *insn, const char *op)
-{
-	return *sass_op(insn) == *op && tile_is_op(insn, op);
-}
-
 static void add_unit(struct metric_mix *m, const struct sass_insn *insn, double weight)
 {
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (is_op(insn, units[i].op))
+		if (tile_is_op(insn, units[i].op))
 			*field_of(m, units[i].field) += weight * units[i].each;
 }
 
@@ -48,7 +42,7 @@ static void add_unit(struct metric_mix *m, const struct sass_insn *insn, double 
 static void add_conversion(struct metric_mix *m, const struct sass_insn *insn,
 			   const struct sass_modifiers *words, double weight)
 {
-	if (is_op(insn, "F2F")) {
+	if (tile_is_op(insn, "F2F")) {
 		const bool is_64 = sass_has_modifier(words, SASS_M_F64);
 
 		if (is_64 && words->own && words->at[0].word == SASS_M_F64)
@@ -57,9 +51,10 @@ static void add_conversion(struct metric_mix *m, const struct sass_insn *insn,
 			m->narrowed += weight;
 		else
 			m->from_halves += weight;
-	} else if (is_op(insn, "HADD2")) {
+	} else if (tile_is_op(insn, "HADD2")) {
 		*(sass_has_modifier(words, SASS_M_F32) ? &m->from_halves : &m->halves) += weight;
-	} else if ((is_op(insn, "HFMA2") || is_op(insn, "HMUL2")) && !tile_is_move(insn)) {
+	} else if ((tile_is_op(insn, "HFMA2") || tile_is_op(insn, "HMUL2")) &&
+		   !tile_is_move(insn)) {
 		m->halves += weight;
 	}
 }
@@ -115,14 +110,14 @@ static void add(struct metric_mix *m, const struct cfg *g, uint32_t at, double w
 		add_access(m, &access, weight);
 	if (sass_mma(insn, words, &product))
 		m->products += weight;
-	if (is_op(insn, "BAR"))
+	if (tile_is_op(insn, "BAR"))
 		m->barriers += weight;
 }
 
 /* The compiler's alignment behind the last jump is never executed. */
 static bool is_filling(const struct cfg *g, uint32_t at)
 {
-	return !g->blocks[g->block_of[at]].is_reachable || is_op(&g->insns[at], "NOP");
+	return !g->blocks[g->block_of[at]].is_reachable || tile_is_op(&g->insns[at], "NOP");
 }
 
 /* How often a loop runs whenever it is entered; those of lanes, which are no tiles, once. */

@@ -97,10 +97,8 @@ struct walk {
 
 static enum stall_pipe pipe_of(const struct sass_insn *insn)
 {
-	const char *op = sass_op(insn);
-
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (*units[i].op == *op && tile_is_op(insn, units[i].op))
+		if (tile_is_op(insn, units[i].op))
 			return units[i].pipe;
 	return STALL_PIPE_NONE;
 }

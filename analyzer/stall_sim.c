@@ -354,21 +354,19 @@ static void issue(struct sim *s, struct warp *w, uint32_t now)
 
 /* ----------------------------------------------------------------------------------------- the clock */
 
-/* Looks at those whose state is over; the one to issue, the last one first, or NULL. *next: when to look again. */
-static struct warp *look(struct sim *s, uint32_t now, uint32_t *next)
+/*
+ * Looks at those of a range whose state is over: one is *chosen to issue, unless one was. *next: when to look again
+ * at the others, if that is earlier.
+ */
+static void look_at(struct sim *s, struct warp *w, const struct warp *end, uint32_t now,
+		    struct warp **chosen, uint32_t *next)
 {
-	struct warp *chosen = NULL;
+	uint32_t first = *next;
 
-	*next = NEVER;
-	for (unsigned k = 0, i = s->last; k < s->sm->warps; k++, i++) {
-		struct warp *w;
-
-		if (i == s->sm->warps)
-			i = 0;
-		w = &s->warps[i];
+	for (; w < end; w++) {
 		if (w->until > now) {
-			if (w->until < *next)
-				*next = w->until;
+			if (w->until < first)
+				first = w->until;
 			continue;
 		}
 		if (!w->is_here) {
@@ -376,14 +374,27 @@ static struct warp *look(struct sim *s, uint32_t now, uint32_t *next)
 			w->since = now;
 		}
 		if (can_issue(s, w, now)) {
-			if (chosen)
-				set_state(s, w, STALL_NOT_SELECTED, now, now);
-			else
-				chosen = w;
+			if (!*chosen) {
+				*chosen = w;
+				continue;
+			}
+			set_state(s, w, STALL_NOT_SELECTED, now, now);
 		}
-		if (w != chosen && w->until < *next)
-			*next = w->until;
+		if (w->until < first)
+			first = w->until;
 	}
+	*next = first;
+}
+
+/* The warp to issue, the last one first, or NULL. *next: when to look again. */
+static struct warp *look(struct sim *s, uint32_t now, uint32_t *next)
+{
+	struct warp *const last = &s->warps[s->last];
+	struct warp *chosen = NULL;
+
+	*next = NEVER;
+	look_at(s, last, s->warps + s->sm->warps, now, &chosen, next);
+	look_at(s, s->warps, last, now, &chosen, next);
 	return chosen;
 }
 

@@ -24,10 +24,11 @@ uint64_t tile_trips(const struct cfg *g, uint32_t l, uint32_t latch);
 /* Whether it is that operation, whatever the row of its table names behind the first dot. */
 static inline bool tile_is_op(const struct sass_insn *insn, const char *op)
 {
-	const size_t n = strlen(op);
+	const struct sass_row *row = insn->row;
 
-	return insn->row && *insn->row->name == *op && insn->row->base_n == n &&
-	       !memcmp(insn->row->name, op, n);
+	/* Looked up by many names, the first letter decides nearly always. */
+	return row && *row->name == *op && row->base_n == strlen(op) &&
+	       !memcmp(row->name, op, row->base_n);
 }
 
 #endif
