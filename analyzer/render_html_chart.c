@@ -14,6 +14,7 @@
 #define NAME       22  /* characters of a name in the chart */
 #define CHAR_WIDTH 6.3
 #define LINE       14
+#define ROOF_NAME  80 /* bytes that hold a roof's name */
 
 static const char *const peak_names[PEAK_N] = {
 	"FP32",
@@ -57,6 +58,7 @@ struct chart {
 	const struct size *s;
 	struct box boxes[BOXES];
 	size_t boxes_n;
+	double label_y[PEAK_N]; /* of the names of roofs, NaN = none */
 	FILE *out;
 };
 
@@ -263,25 +265,43 @@ static void frame(const struct chart *c)
 
 /* ------------------------------------------------------------------ roofs */
 
-static void roof_label(struct chart *c, int p, double y)
+static char *roof_name(const struct chart *c, int p, char text[ROOF_NAME])
 {
-	const double right = c->s->width - c->s->right - 4, peak = device_of(c)->hw.peaks[p];
 	const bool is_integer = p == PEAK_INT8_TENSOR || p == PEAK_INT4_TENSOR;
-	char text[80], number[TEXT_NUMBER];
-	double width;
+	char number[TEXT_NUMBER];
 
-	snprintf(text, sizeof(text), "%s %s %s", peak_names[p], html_real(number, peak),
-		 is_integer ? "TOPS" : "TFLOPS");
-	width = CHAR_WIDTH * (double)strlen(text);
+	snprintf(text, ROOF_NAME, "%s %s %s", peak_names[p],
+		 html_real(number, device_of(c)->hw.peaks[p]), is_integer ? "TOPS" : "TFLOPS");
+	return text;
+}
+
+/* Keeps room for the name; names are written last, over what dots cover of them. */
+static void place_roof_name(struct chart *c, int p, double y)
+{
+	const double right = c->s->width - c->s->right - 4;
+	char text[ROOF_NAME];
+	const double width = CHAR_WIDTH * (double)strlen(roof_name(c, p, text));
+
+	c->label_y[p] = NAN;
 	for (int below = 0; below < 2; below++) {
 		const double line = below ? y + LINE : y - 5;
 
 		if (!take_room(c, (struct box){right - width, line - LINE + 3, right, line + 3}))
 			continue;
-		fprintf(c->out, "<text class=rt x=%.1f y=%.1f text-anchor=end>%s</text>", right,
-			line, text);
+		c->label_y[p] = line;
 		return;
 	}
+}
+
+static void roof_names(const struct chart *c)
+{
+	const double right = c->s->width - c->s->right - 4;
+	char text[ROOF_NAME];
+
+	for (int p = 0; p < PEAK_N; p++)
+		if (c->roof[p] && !isnan(c->label_y[p]))
+			fprintf(c->out, "<text class=rt x=%.1f y=%.1f text-anchor=end>%s</text>",
+				right, c->label_y[p], roof_name(c, p, text));
 }
 
 static double highest_roof(const struct chart *c)
@@ -340,7 +360,7 @@ static void roofs(struct chart *c)
 		fprintf(c->out, "<path class=%s d=\"M%.1f %.1fH%.1f\"/>",
 			peak == top ? "roof" : "roof2", at_x(c, from), y,
 			c->s->width - c->s->right);
-		roof_label(c, p, y);
+		place_roof_name(c, p, y);
 	}
 	memory_roof(c);
 }
@@ -494,6 +514,7 @@ static void draw(struct chart *c, const struct size *s)
 	roofs(c);
 	fputc('\n', c->out);
 	dots(c);
+	roof_names(c);
 	fputs("</svg>\n", c->out);
 }
 
