@@ -164,8 +164,12 @@ static int ratio_decimals(double v)
 char *text_ratio(char out[TEXT_NUMBER], double v)
 {
 	double whole = round(v);
-	int decimals = ratio_decimals(v);
+	int decimals;
 
+	/* a sum of thirds is no other number than what it sums up to */
+	if (fabs(v - whole) < 1e-9 * whole)
+		v = whole;
+	decimals = ratio_decimals(v);
 	if (!isfinite(v) || v < 0 || v >= 999.95)
 		return text_real(out, v);
 	if (v > 0 && v < 0.0005) {

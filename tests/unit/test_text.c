@@ -39,6 +39,7 @@ static void numbers(void **state)
 	assert_string_equal(text_ratio(t, 0.99996), "<1.000"); /* not a full wave */
 	assert_string_equal(text_ratio(t, 1.0001), ">1.000");  /* and a second one */
 	assert_string_equal(text_ratio(t, 15.9999), "16.00");
+	assert_string_equal(text_ratio(t, 1 - 0x1p-53), "1"); /* what sums of parts come to */
 	assert_string_equal(text_ratio(t, 9.99999), "10.00");
 	assert_string_equal(text_ratio(t, 200.01), "200.0");
 	assert_string_equal(text_ratio(t, 200.4), "200.4");
