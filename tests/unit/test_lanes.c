@@ -938,6 +938,35 @@ static void shared_memory_has_no_neighbours(void **state)
 	drop(&l);
 }
 
+/* Lanes beyond an unknown bound may be away: what they would touch is no proof, nor is what they need too much. */
+static void lanes_that_may_be_away_make_an_estimate(void **state)
+{
+	static const struct geometry at = {{16384, 1, 1}, {256, 1, 1}};
+	struct arguments a = arguments(OUT, IN, 1 << 22);
+	struct loaded l = load("uncoalesced_good", "90");
+	const struct kernel_access_launch x = access_launch(&l, &at, &a);
+	const struct metric_access *m;
+	unsigned n = 0;
+
+	(void)state;
+	memset(a.known + 16, 0, 4); /* n */
+	m = kernel_access_read(&x, l.arena, NULL);
+	assert_non_null(m);
+	for (size_t i = 0; i < m->sites_n; i++) {
+		const struct metric_site *s = &m->sites[i];
+
+		if (strcmp(s->kind, "load") && strcmp(s->kind, "store"))
+			continue;
+		n++;
+		assert_int_equal(s->sectors_per_request.label, QUANTITY_ESTIMATED);
+		assert_int_equal(s->excess.label, QUANTITY_ESTIMATED);
+		assert_true(s->sectors_per_request.low == 1 && s->excess.low == 0);
+		assert_non_null(strstr(s->excess.why, "fewer lanes"));
+	}
+	assert_int_equal(n, 2);
+	drop(&l);
+}
+
 /* Half of the lanes go each way, through 193 and 959 of the 1,197 instructions: they count, not the blocks that they are in. */
 static void lanes_that_part_idle_by_instructions(void **state)
 {
@@ -1071,6 +1100,7 @@ int main(void)
 		cmocka_unit_test(loops_are_counted_with_their_arguments),
 		cmocka_unit_test(a_rest_of_a_loop_is_counted),
 		cmocka_unit_test(an_address_between_words_is_no_request),
+		cmocka_unit_test(lanes_that_may_be_away_make_an_estimate),
 		cmocka_unit_test(lanes_that_part_idle_by_instructions),
 		cmocka_unit_test(all_warps_of_a_small_grid_are_a_proof),
 		cmocka_unit_test(halves_belong_together),
