@@ -27,8 +27,11 @@ enum cfg_flow cfg_flow(const struct sass_insn *insn)
 {
 	const char *op = sass_op(insn);
 
+	/* Asked of every instruction, and most begin otherwise. */
+	if (*op != 'B' && *op != 'J' && *op != 'C' && *op != 'R' && *op != 'E' && *op != 'K')
+		return CFG_NEXT;
 	for (size_t i = 0; i < sizeof(flows) / sizeof(*flows); i++)
-		if (*flows[i].op == *op && !strcmp(op, flows[i].op))
+		if (!strcmp(op, flows[i].op))
 			return flows[i].flow;
 	return CFG_NEXT;
 }

@@ -11,6 +11,7 @@
 
 #include "arch.h"
 #include "arena.h"
+#include "chain_cycle.h"
 #include "dataflow.h"
 #include "sass_modifier.h"
 #include "sass_table.h"
@@ -21,7 +22,7 @@
 #define PREDICATE_CYCLES 13 /* from a comparison to what it guards; arch.def has no column for it */
 #define CARRIED_MOST     256u                /* registers around a loop: more are not followed */
 #define WORK_MOST        (UINT64_C(1) << 28) /* steps for all loops of a function: then none is known */
-#define NEVER            INT32_MIN           /* no path */
+#define NEVER            CHAIN_NEVER
 #define LANES            32.0
 
 struct pipe {
@@ -389,46 +390,6 @@ static uint32_t find_carried(const struct region *region, uint16_t out[REGSET_NU
 	return n;
 }
 
-/*
- * The heaviest mean of a cycle in a graph of n nodes, 0 when it has none. weight[to * stride of node + from];
- * Karp: over the walks of n edges, the least mean of what any of them adds to its own first k edges.
- */
-static double heaviest_cycle(const int32_t *paths, const uint16_t *carried, uint32_t n,
-			     struct arena *scratch)
-{
-	int64_t *walk = arena_array(scratch, (size_t)(n + 1) * n, sizeof(*walk));
-	double heaviest = 0;
-
-	if (!walk)
-		return NAN;
-	for (uint32_t k = 1; k <= n; k++)
-		for (uint32_t to = 0; to < n; to++) {
-			const int32_t *edges = &paths[(size_t)carried[to] * n];
-			int64_t best = INT64_MIN;
-
-			for (uint32_t from = 0; from < n; from++) {
-				const int64_t before = walk[(size_t)(k - 1) * n + from];
-
-				if (edges[from] != NEVER && before != INT64_MIN &&
-				    before + edges[from] > best)
-					best = before + edges[from];
-			}
-			walk[(size_t)k * n + to] = best;
-		}
-	for (uint32_t to = 0; to < n; to++) {
-		const int64_t all = walk[(size_t)n * n + to];
-		double least = INFINITY;
-
-		for (uint32_t k = 0; all != INT64_MIN && k < n; k++)
-			if (walk[(size_t)k * n + to] != INT64_MIN)
-				least = fmin(least,
-					     (double)(all - walk[(size_t)k * n + to]) / (n - k));
-		if (isfinite(least))
-			heaviest = fmax(heaviest, least);
-	}
-	return heaviest;
-}
-
 static const struct chain unknown = {NAN, NAN, NAN, NAN};
 
 /* false: memory has run out */
@@ -449,8 +410,8 @@ static bool around(struct reader *r, const struct region *region, struct chain *
 	for (uint32_t i = 0; i < n; i++)
 		p.cycles[(size_t)carried[i] * n + i] = p.loads[(size_t)carried[i] * n + i] = 0;
 	take_all(&p, region);
-	out->cycles = heaviest_cycle(p.cycles, carried, n, r->scratch);
-	out->loads = heaviest_cycle(p.loads, carried, n, r->scratch);
+	out->cycles = chain_cycle(p.cycles, carried, n, r->scratch);
+	out->loads = chain_cycle(p.loads, carried, n, r->scratch);
 	return !isnan(out->cycles) && !isnan(out->loads);
 }
 

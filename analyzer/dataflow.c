@@ -10,8 +10,14 @@
 
 static void add_run(uint64_t set[4], unsigned from, unsigned n)
 {
-	for (unsigned i = from; i < from + n && i < SASS_RZ; i++)
-		set[i / 64] |= UINT64_C(1) << i % 64;
+	const unsigned end = from + n < SASS_RZ ? from + n : SASS_RZ;
+
+	while (from < end) {
+		const unsigned left = 64 - from % 64, take = end - from < left ? end - from : left;
+
+		set[from / 64] |= UINT64_MAX >> (64 - take) << from % 64;
+		from += take;
+	}
 }
 
 static void add_operand(struct regset *s, const struct sass_operand *o)
@@ -61,7 +67,8 @@ static void add_predicates(const struct sass_insn *insn, struct effects *x)
 
 void dataflow_effects(const struct sass_insn *insn, struct effects *out)
 {
-	memset(out, 0, sizeof(*out));
+	memset(&out->reads, 0, sizeof(out->reads));
+	memset(&out->writes, 0, sizeof(out->writes));
 	out->is_certain = insn->is_decoded;
 	for (unsigned i = 0; i < insn->operands_n; i++) {
 		const struct sass_operand *o = &insn->operands[i];
