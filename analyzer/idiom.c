@@ -163,24 +163,20 @@ static uint32_t coordinate(struct walk *w, const struct sass_insn *insn)
 	return 0;
 }
 
-static bool is_load(const struct sass_insn *insn, const struct sass_modifiers *m, bool *is_shared)
+static bool is_load(const struct sass_access *x)
 {
-	struct sass_access x;
-	const bool loads = sass_access(insn, m, &x) && x.act == SASS_LOAD;
-
-	*is_shared = loads && x.from == SASS_SHARED;
-	return loads && (x.from == SASS_GLOBAL || x.from == SASS_SHARED || x.from == SASS_GENERIC);
+	return x->act == SASS_LOAD &&
+	       (x->from == SASS_GLOBAL || x->from == SASS_SHARED || x->from == SASS_GENERIC);
 }
 
 /* Of a store or an atomic into global memory: the coordinates in its address; else 0. */
 static uint32_t stored_by(const struct walk *w, const struct sass_insn *insn,
-			  const struct sass_modifiers *m)
+			  const struct sass_access *x)
 {
-	struct sass_access x;
 	uint32_t coordinates = 0;
 
-	if (!sass_access(insn, m, &x) || (x.to != SASS_GLOBAL && x.to != SASS_GENERIC) ||
-	    (x.act != SASS_STORE && x.act != SASS_ATOMIC && x.act != SASS_REDUCTION))
+	if ((x->to != SASS_GLOBAL && x->to != SASS_GENERIC) ||
+	    (x->act != SASS_STORE && x->act != SASS_ATOMIC && x->act != SASS_REDUCTION))
 		return 0;
 	for (unsigned i = 0; i < insn->operands_n; i++) {
 		const struct sass_operand *o = &insn->operands[i];
@@ -244,7 +240,7 @@ static void step(struct walk *w, uint32_t i)
 	const uint32_t l = w->g->blocks[w->g->block_of[i]].loop;
 	uint16_t read[REGSET_NUMBERS], written[REGSET_NUMBERS];
 	struct value next = {.coordinates = coordinate(w, insn)};
-	const struct sass_modifiers *m = &w->g->modifiers[i];
+	struct sass_access access;
 	struct effects x;
 	unsigned reads_n, writes_n;
 	bool loads, is_multiply, is_one = true;
@@ -255,8 +251,10 @@ static void step(struct walk *w, uint32_t i)
 	if (is_multiply)
 		next.sum = count_multiply(w, i, l);
 	dataflow_effects(insn, &x);
-	loads = is_load(insn, m, &w->loaded[i + 1].is_shared);
-	w->stored[w->stored_n] = stored_by(w, insn, m);
+	sass_access(insn, &w->g->modifiers[i], &access);
+	loads = is_load(&access);
+	w->loaded[i + 1].is_shared = loads && access.from == SASS_SHARED;
+	w->stored[w->stored_n] = stored_by(w, insn, &access);
 	w->stored_n += w->stored[w->stored_n] != 0;
 	reads_n = regset_list(&x.reads, read);
 	writes_n = regset_list(&x.writes, written);

@@ -272,10 +272,10 @@ static void read_waits(const struct sass_insn *insn, struct stall_step *s)
 	}
 }
 
-static double weight_at(const struct walk *w, uint32_t insn)
+static double weight_of(const struct walk *w, uint32_t block)
 {
 	double weight = 1;
-	uint32_t l = w->g->blocks[w->g->block_of[insn]].loop;
+	uint32_t l = w->g->blocks[block].loop;
 
 	for (; l != CFG_NONE; l = w->g->loops[l].parent)
 		if (w->trips[l] > w->most && !w->is_once[l])
@@ -283,9 +283,9 @@ static double weight_at(const struct walk *w, uint32_t insn)
 	return weight < HEAVIEST ? weight : HEAVIEST;
 }
 
-static bool is_guessed(const struct walk *w, uint32_t insn)
+static bool is_guessed(const struct walk *w, uint32_t block)
 {
-	uint32_t l = w->g->blocks[w->g->block_of[insn]].loop;
+	uint32_t l = w->g->blocks[block].loop;
 
 	while (l != CFG_NONE && (w->is_known[l] || w->is_once[l]))
 		l = w->g->loops[l].parent;
@@ -331,7 +331,7 @@ static void read_step(struct walk *w, uint32_t at, struct stall_step *s)
 	read_group(w, insn, m, s);
 }
 
-static void add_step(struct walk *w, uint32_t at)
+static void add_step(struct walk *w, uint32_t at, double weight, bool guessed)
 {
 	const struct sass_insn *insn = &w->g->insns[at];
 	struct stall_step *s = &w->steps[w->n];
@@ -340,8 +340,8 @@ static void add_step(struct walk *w, uint32_t at)
 		read_step(w, at, &w->by_insn[at]);
 	w->is_read[at] = true;
 	*s = w->by_insn[at];
-	s->weight = (float)weight_at(w, at);
-	s->is_guessed = is_guessed(w, at);
+	s->weight = (float)weight;
+	s->is_guessed = guessed;
 	if (s->pipe == STALL_PIPE_GLOBAL && s->access == STALL_LOADS && !s->is_atomic)
 		look_back(w, insn, s);
 	if (s->pipe == STALL_PIPE_GLOBAL && !s->is_local && !s->is_again)
@@ -472,11 +472,13 @@ static bool walk(struct walk *w)
 	enter(w, CFG_NONE, w->g->block_of[0]);
 	while (at != CFG_NONE) {
 		const uint32_t block = w->g->block_of[at];
+		const double weight = weight_of(w, block);
+		const bool guessed = is_guessed(w, block);
 
 		for (; at < w->g->blocks[block].end; at++) {
 			if (w->n == STALL_STEPS)
 				return false;
-			add_step(w, at);
+			add_step(w, at, weight, guessed);
 		}
 		at = follow(w, block);
 	}
