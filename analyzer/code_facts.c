@@ -16,8 +16,13 @@
 #include "line_table.h"
 #include "vec.h"
 
-/* Instructions of single warps that are interpreted for one report: a fraction of a second. */
-#define ACCESS_STEPS (UINT64_C(1) << 20)
+/*
+ * Instructions of single warps that are interpreted for one report: a fraction of a second, and less the more
+ * kernels there are to be read, so that a report of hundreds of them comes within two seconds.
+ */
+#define ACCESS_STEPS       (UINT64_C(5) << 18)
+#define ACCESS_STEPS_LEAST (UINT64_C(1) << 18)
+#define ACCESS_STEPS_READ  1500 /* what reading the code of one costs in such steps */
 
 static const char no_compiler[] =
 	"the driver compiled this code from PTX, and it could not be compiled "
@@ -55,6 +60,13 @@ struct read_key {
 	int64_t sm;
 };
 
+static uint64_t steps_of(size_t kernels)
+{
+	const uint64_t read = (uint64_t)kernels * ACCESS_STEPS_READ;
+
+	return read < ACCESS_STEPS - ACCESS_STEPS_LEAST ? ACCESS_STEPS - read : ACCESS_STEPS_LEAST;
+}
+
 struct code_facts *code_facts_new(const struct session *s, bool simulated, unsigned jit_ms,
 				  const char *late)
 {
@@ -63,7 +75,7 @@ struct code_facts *code_facts_new(const struct session *s, bool simulated, unsig
 	if (f) {
 		f->session = s;
 		f->late = late;
-		f->access_steps = ACCESS_STEPS;
+		f->access_steps = steps_of(s->shapes_n);
 		f->compile = (struct code_compile){.no_driver = simulated, .left_ms = jit_ms};
 	}
 	return f;

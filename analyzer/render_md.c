@@ -574,8 +574,7 @@ static void stall_reasons(const struct report_kernel *k, FILE *out)
 	if (!k->stalls)
 		return;
 	memcpy(of, (const struct quantity *[]){METRIC_STALL_LIST(AT)}, REASONS * sizeof(*of));
-	fputs("#### Stall Reasons\n\nWhy resident warps do not issue, *estimated*: ",
-	      out);
+	fputs("#### Stall Reasons\n\nWhy resident warps do not issue, *estimated*: ", out);
 	plain(k->stalls->wait.why, out);
 	fputs(".\n\n| reason | share | between |\n|---|---:|---:|\n", out);
 	for (size_t n = 0; n < REASONS; n++) {
