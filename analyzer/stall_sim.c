@@ -39,7 +39,7 @@ struct scoreboard {
 };
 
 struct warp {
-	uint32_t at;             /* step */
+	const struct stall_step *step;
 	uint32_t since, until;   /* its state holds from, to */
 	uint32_t stored;         /* its stores are through, */
 	uint32_t group, earlier; /* its products, and those before its last WARPGROUP */
@@ -81,7 +81,7 @@ static uint32_t later(uint32_t a, uint32_t b)
 
 static void account(struct sim *s, struct warp *w, uint32_t now)
 {
-	const struct stall_step *step = &s->path->steps[w->at];
+	const struct stall_step *step = w->step;
 
 	if (w->is_here && now > w->since)
 		s->out->cycles[step->is_guessed][w->state] +=
@@ -147,7 +147,7 @@ static uint32_t queue_room(const struct queue *q)
 /* Puts a warp into the state that keeps it back, or finds that it can issue. */
 static bool can_issue(struct sim *s, struct warp *w, uint32_t now)
 {
-	const struct stall_step *step = &s->path->steps[w->at];
+	const struct stall_step *step = w->step;
 	enum stall_reason reason = STALL_OTHER;
 	uint32_t until = w->is_ready ? 0 : boards_free(w, step, &reason);
 
@@ -305,6 +305,7 @@ static void begin_block(struct sim *s, unsigned block, uint32_t at)
 		struct warp *w = &s->warps[block * s->sm->block_warps + i];
 
 		memset(w, 0, sizeof(*w));
+		w->step = s->path->steps;
 		w->since = w->until = at;
 		w->state = STALL_FIXED_WAIT;
 	}
@@ -325,7 +326,7 @@ static void leave(struct sim *s, struct warp *w, uint32_t now)
 
 static void issue(struct sim *s, struct warp *w, uint32_t now)
 {
-	const struct stall_step *step = &s->path->steps[w->at];
+	const struct stall_step *step = w->step;
 	const uint32_t stall = step->stall ? step->stall : 1;
 	uint32_t done, read;
 
@@ -336,11 +337,11 @@ static void issue(struct sim *s, struct warp *w, uint32_t now)
 	set_board(w, step->write_barrier, done, (enum stall_reason)step->reason);
 	set_board(w, step->read_barrier, read, (enum stall_reason)step->reason);
 	s->out->issued++;
-	if (w->at + 1 == s->path->n) {
+	if (step + 1 == s->path->steps + s->path->n) {
 		leave(s, w, now);
 		return;
 	}
-	w->at++;
+	w->step++;
 	w->is_ready = false;
 	w->state = STALL_FIXED_WAIT;
 	w->until = now + stall;
