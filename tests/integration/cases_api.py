@@ -1,7 +1,10 @@
 """Every part of the driver's interface: bare = recorded, and the recording = the driver's counts."""
+import json
+import os
 import struct
+import subprocess
 
-from rig import SAN, Skipped, case, check, code_captured, equal, true_counts
+from rig import BUILD, SAN, Skipped, case, check, code_captured, equal, true_counts
 
 
 GRAPHS = ("capture", "capture_legacy", "capture_threads", "graphs", "conditional", "reinstantiate")
@@ -121,6 +124,22 @@ def basic(c):
     equal(["kbn stand-in H200-like"], rec.devices, "devices")
     check(any(n[0] == 10 for n in rec.notes), "no note that times are simulated")
     check(rec.ended and rec.state == 1, "not sealed")
+
+
+@case("report/jit")
+def report_jit(c):
+    """What the driver compiled itself is said to be so, with what to do; what came as machine code is not."""
+    kbn = os.path.join(BUILD, "kbn")
+    if not os.path.exists(kbn):
+        raise Skipped("no kbn program")
+    run_dir = c.run(["app_direct", "modules"]).run_dir
+    p = subprocess.run([kbn, "report", "--json", run_dir], stdin=subprocess.DEVNULL, capture_output=True)
+    said = {(k["name"], k["code"]["origin"]): ("KBN-T003" in [t["id"] for t in k["traps"]],
+                                                "KBN-A025" in [a["id"] for a in k["advice"]])
+            for k in json.loads(p.stdout)["kernels"]}
+    equal((True, True), said["ptx_4us", "jit"], "trap and advice of PTX")
+    for (name, origin), both in said.items():
+        check(origin == "jit" or both == (False, False), "%s was not compiled by the driver", name)
 
 
 @case("api/modules")
