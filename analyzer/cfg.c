@@ -356,6 +356,20 @@ static bool is_back_edge(const struct cfg *g, uint32_t from, uint32_t to)
 	return g->blocks[from].is_reachable && cfg_dominates(g, to, from);
 }
 
+bool cfg_in_every_turn(const struct cfg *g, uint32_t block, uint32_t loop)
+{
+	const uint32_t header = g->loops[loop].header;
+	const struct cfg_block *h = &g->blocks[header];
+
+	for (uint32_t i = 0; i < h->predecessors_n; i++) {
+		const uint32_t from = g->edges[h->predecessors + i];
+
+		if (is_back_edge(g, from, header) && !cfg_dominates(g, block, from))
+			return false;
+	}
+	return true;
+}
+
 /* The outermost of the loops found so far that a block is in. The ways there are shortened. */
 static uint32_t outermost(const struct build *b, uint32_t block)
 {

@@ -112,4 +112,7 @@ bool cfg_is_called(const struct cfg *g, uint32_t block);
 /* Whether a block belongs to a loop, or to a loop within it. */
 bool cfg_in_loop(const struct cfg *g, uint32_t block, uint32_t loop);
 
+/* Whether every turn of a loop passes a block of it: it dominates all that jump back. */
+bool cfg_in_every_turn(const struct cfg *g, uint32_t block, uint32_t loop);
+
 #endif

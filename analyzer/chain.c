@@ -436,22 +436,6 @@ static bool read_blocks(struct reader *r, const struct cfg_block **blocks, uint3
 	return is_done;
 }
 
-/* In every turn: it dominates all that jump back. */
-static bool is_in_every_turn(const struct cfg *g, uint32_t block, uint32_t l)
-{
-	const uint32_t header = g->loops[l].header;
-	const struct cfg_block *h = &g->blocks[header];
-
-	for (uint32_t i = 0; i < h->predecessors_n; i++) {
-		const uint32_t from = g->edges[h->predecessors + i];
-
-		if (g->blocks[from].is_reachable && cfg_dominates(g, header, from) &&
-		    !cfg_dominates(g, block, from))
-			return false;
-	}
-	return true;
-}
-
 static bool read_loop(struct reader *r, uint32_t l, const struct cfg_block **blocks,
 		      struct chain *out)
 {
@@ -461,7 +445,7 @@ static bool read_loop(struct reader *r, uint32_t l, const struct cfg_block **blo
 	for (uint32_t b = g->block_of[g->loops[l].first];
 	     b < g->blocks_n && g->blocks[b].first <= g->loops[l].last; b++)
 		if (g->blocks[b].is_reachable && g->blocks[b].loop == l &&
-		    is_in_every_turn(g, b, l))
+		    cfg_in_every_turn(g, b, l))
 			blocks[n++] = &g->blocks[b];
 	return read_blocks(r, blocks, n, around, out);
 }

@@ -209,20 +209,6 @@ static bool always_passed(struct access_reader *k, const struct lanes_result *r,
 	return k->passes[0];
 }
 
-static bool in_every_turn(const struct access_reader *k, uint32_t block, uint32_t loop)
-{
-	const struct cfg *g = &k->g;
-	const struct cfg_block *header = &g->blocks[g->loops[loop].header];
-
-	for (uint32_t i = 0; i < header->predecessors_n; i++) {
-		const uint32_t from = g->edges[header->predecessors + i];
-
-		if (cfg_in_loop(g, from, loop) && !cfg_dominates(g, block, from))
-			return false;
-	}
-	return true;
-}
-
 uint64_t access_trips(const struct access_reader *k, const struct lanes_result *r, uint32_t loop)
 {
 	if (r->trips[loop])
@@ -244,7 +230,7 @@ double access_times_passed(struct access_reader *k, const struct lanes_result *r
 	*why = why_path;
 	for (uint32_t loop = k->g.blocks[block].loop; loop != CFG_NONE;
 	     loop = k->g.loops[loop].parent) {
-		if (!in_every_turn(k, block, loop))
+		if (!cfg_in_every_turn(&k->g, block, loop))
 			return NAN;
 		if (!access_trips(k, r, loop)) {
 			*why = why_trips;

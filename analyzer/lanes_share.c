@@ -102,19 +102,6 @@ static bool step_of(const struct lanes_walk *w, uint32_t form, uint32_t loop, un
 	return true;
 }
 
-static bool in_every_turn(const struct cfg *g, uint32_t block, uint32_t loop)
-{
-	const struct cfg_block *header = &g->blocks[g->loops[loop].header];
-
-	for (uint32_t i = 0; i < header->predecessors_n; i++) {
-		const uint32_t from = g->edges[header->predecessors + i];
-
-		if (cfg_in_loop(g, from, loop) && !cfg_dominates(g, block, from))
-			return false;
-	}
-	return true;
-}
-
 /* ------------------------------------------------------------------------------------- stretches of code */
 
 /* The first block of those that a warp executes one after the other, in one loop, with no way in or out between. */
@@ -268,7 +255,7 @@ static unsigned turns_of(const struct lanes_walk *w, const struct lanes_site *s,
 	uint64_t by;
 
 	if (loop == CFG_NONE || w->g->loops[loop].is_for_lanes ||
-	    !in_every_turn(w->g, block, loop) || !step_of(w, s->form, loop, 2, &by))
+	    !cfg_in_every_turn(w->g, block, loop) || !step_of(w, s->form, loop, 2, &by))
 		return 0;
 	*step = (int64_t)by;
 	if (!by || *step >= (int64_t)LANES_SECTOR || *step <= -(int64_t)LANES_SECTOR)
