@@ -67,11 +67,6 @@ static bool is_saturated(const struct model_kernel *k)
 
 /* --------------------------------------------------------------------------------- code and times */
 
-static bool is_jit(const struct session_image *image)
-{
-	return image && (image->kind == KBN_KIND_PTX || image->origin == KBN_ORIGIN_JIT);
-}
-
 static const char *debug(const struct trap_case *c)
 {
 	return c->k->code.debug_build == 1 ? text_of(FINDING_DEBUG) : NULL;
@@ -96,7 +91,7 @@ static const char *spills(const struct trap_case *c)
 
 static const char *jit(const struct trap_case *c)
 {
-	return is_jit(c->k->shape->kernel->image) ? text_of(FINDING_JIT) : NULL;
+	return session_is_jit(c->k->shape->kernel->image) ? text_of(FINDING_JIT) : NULL;
 }
 
 static const char *first_launch(const struct trap_case *c)
@@ -147,7 +142,7 @@ static const char *older_code(const struct trap_case *c)
 {
 	const int sm = c->k->code.sm;
 
-	if (sm <= 0 || sm >= c->hw->arch.sm || is_jit(c->k->shape->kernel->image))
+	if (sm <= 0 || sm >= c->hw->arch.sm || session_is_jit(c->k->shape->kernel->image))
 		return NULL;
 	return text_format(c->arena,
 			   "code of sm_%d runs on sm_%d: nothing in it is tuned for this GPU", sm,

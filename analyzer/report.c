@@ -297,12 +297,12 @@ static void build_code(struct builder *b, struct report_code *c, const struct se
 		return;
 	}
 	/* The driver compiles PTX for the device, whatever its target says. */
-	sm = image->kind == KBN_KIND_PTX || !image->sm ? device_sm : (int)image->sm;
+	sm = session_is_jit(image) || !image->sm ? device_sm : (int)image->sm;
 	if (!report_is_zero(image->hash, sizeof(image->hash)))
 		c->hash = report_must(b, text_hex(b->arena, image->hash, sizeof(image->hash)));
 	c->arch = sm > 0 ? report_must(b, text_format(b->arena, "sm_%d", sm)) : NULL;
 	if (image->origin > 0 && image->origin < sizeof(origins) / sizeof(*origins))
-		c->origin = origins[image->kind == KBN_KIND_PTX ? KBN_ORIGIN_JIT : image->origin];
+		c->origin = origins[session_is_jit(image) ? KBN_ORIGIN_JIT : image->origin];
 	c->file = clean_or_null(b, image->file);
 	c->why_missing = clean_or_null(b, image->why_missing);
 	if (!c->hash && !c->why_missing)

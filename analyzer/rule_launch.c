@@ -398,7 +398,7 @@ enum advice_outcome rule_jit(const struct advice_case *c, struct advice_draft *d
 	char first[TEXT_NUMBER], median[TEXT_NUMBER];
 
 	/* Code for this architecture that is made at run time (Triton, NVRTC) is meant to be so. */
-	if (!image || image->kind != KBN_KIND_PTX || !image->sm || sm <= 0 || (int)image->sm >= sm)
+	if (!session_is_jit(image) || !image->sm || sm <= 0 || (int)image->sm >= sm)
 		return ADVICE_SILENT;
 	advice_evidence(d, "the program brings PTX for sm_%u, the device is sm_%d", image->sm, sm);
 	if (!isnan(c->k->times.first) && !isnan(c->us))

@@ -85,6 +85,12 @@ struct session_image {
 	size_t jit_n;
 };
 
+/* Whether the driver compiles it from PTX, by itself or out of a fat binary; false of NULL. */
+static inline bool session_is_jit(const struct session_image *image)
+{
+	return image && (image->kind == KBN_KIND_PTX || image->origin == KBN_ORIGIN_JIT);
+}
+
 struct session_kernel {
 	const char *name;                  /* mangled, "" = unknown */
 	const struct session_image *image; /* NULL = code not seen */
