@@ -226,7 +226,7 @@ static void step_barrier(struct lanes_run *run, struct lanes_state *s, const str
 	}
 }
 
-void lanes_forget(struct lanes_run *run, struct lanes_state *s, uint32_t reasons)
+static void forget(struct lanes_run *run, struct lanes_state *s, uint32_t reasons)
 {
 	for (unsigned i = 0; i < LANES_REGS - 1; i++) {
 		s->r[i] = lanes_unknown(reasons);
@@ -268,7 +268,7 @@ void lanes_step(struct lanes_run *run, struct lanes_state *s, uint32_t i)
 	uint32_t reasons;
 
 	if (!insn->is_decoded) {
-		lanes_forget(run, s, LANES_OPERATION);
+		forget(run, s, LANES_OPERATION);
 		return;
 	}
 	if (x->access && !lanes_all(&w.guard, s->crew.lanes, false) &&
@@ -427,7 +427,7 @@ void lanes_start(struct lanes_run *run, struct lanes_state *s)
 					? lanes_low(&run->v, position(run, k, run->launch->grid[k]))
 					: lanes_uniform(&run->v, run->warp.block[k]);
 	memset(s, 0, sizeof(*s));
-	lanes_forget(run, s, LANES_OPERATION);
+	forget(run, s, LANES_OPERATION);
 	s->r[LANES_REGS - 1] = s->ur[LANES_REGS - 1] = LANES_LOW;
 	s->crew.lanes = run->lanes;
 }

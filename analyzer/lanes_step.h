@@ -176,24 +176,14 @@ void lanes_step_plop(struct lanes_writing *w, const struct lanes_insn *x);
 /* Executes instruction i; branches go nowhere. */
 void lanes_step(struct lanes_run *run, struct lanes_state *s, uint32_t i);
 
-/* Forgets what comparisons and carries are made of, where the callback says so of a symbol. */
-void lanes_drop_origins(struct lanes_run *run, struct lanes_state *s,
-			bool (*is_such)(const struct lanes_symbol *s, const void *ctx),
-			const void *ctx);
 bool lanes_has_origin(const struct lanes_run *run, const struct lanes_pred *p,
 		      bool (*is_such)(const struct lanes_symbol *s, const void *ctx),
 		      const void *ctx);
 
 /* Where two values meet: of `take` the lanes of b, else of a. Unknown where that is no value. */
 uint32_t lanes_select(struct lanes_values *v, uint32_t a, uint32_t b, uint32_t take);
-/* The lanes' offsets of two values are the same. */
-bool lanes_same_pattern(const struct lanes_values *v, uint32_t a, uint32_t b);
-/* The shared part replaced by a symbol, the offsets kept. */
-uint32_t lanes_with_symbol(struct lanes_values *v, uint32_t value, uint32_t form,
-			   const struct lanes_symbol *s);
 
 void lanes_start(struct lanes_run *run, struct lanes_state *s);
-void lanes_forget(struct lanes_run *run, struct lanes_state *s, uint32_t reasons);
 
 /* Operations on known lanes and sums (lanes_alu.c). */
 uint32_t lanes_logic(struct lanes_values *v, const uint32_t in[3], unsigned table);

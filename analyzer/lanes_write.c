@@ -19,14 +19,16 @@ uint32_t lanes_made(struct lanes_run *run, uint32_t i, uint64_t key, uint32_t re
 	return lanes_term(&run->v, lanes_symbol(&run->v, &s), 1);
 }
 
-bool lanes_same_pattern(const struct lanes_values *v, uint32_t a, uint32_t b)
+/* The lanes' offsets of two values are the same. */
+static bool same_pattern(const struct lanes_values *v, uint32_t a, uint32_t b)
 {
 	return lanes_half(a) != LANES_UNKNOWN && lanes_half(a) == lanes_half(b) &&
 	       v->forms.at[lanes_of(a)].pattern == v->forms.at[lanes_of(b)].pattern;
 }
 
-uint32_t lanes_with_symbol(struct lanes_values *v, uint32_t value, uint32_t form,
-			   const struct lanes_symbol *s)
+/* The shared part replaced by a symbol, the offsets kept. */
+static uint32_t with_symbol(struct lanes_values *v, uint32_t value, uint32_t form,
+			    const struct lanes_symbol *s)
 {
 	const struct lanes_form f = v->forms.at[form];
 
@@ -78,9 +80,10 @@ bool lanes_has_origin(const struct lanes_run *run, const struct lanes_pred *p,
 	return false;
 }
 
-void lanes_drop_origins(struct lanes_run *run, struct lanes_state *s,
-			bool (*is_such)(const struct lanes_symbol *s, const void *ctx),
-			const void *ctx)
+/* Forgets what comparisons and carries are made of, where the callback says so of a symbol. */
+static void drop_origins(struct lanes_run *run, struct lanes_state *s,
+			 bool (*is_such)(const struct lanes_symbol *s, const void *ctx),
+			 const void *ctx)
 {
 	for (unsigned q = 0; q < 2 * LANES_PREDS; q++) {
 		struct lanes_pred *p = q < LANES_PREDS ? &s->p[q] : &s->up[q - LANES_PREDS];
@@ -115,17 +118,17 @@ void lanes_rename_made(struct lanes_run *run, struct lanes_state *s, uint32_t i)
 			if (lanes_half(*other) == LANES_HIGH && lanes_half(old) == LANES_LOW &&
 			    lanes_lower(v, lanes_of(*other)) == form) {
 				form = lanes_of(*other);
-				*other = lanes_with_symbol(v, *other, form, &symbol);
+				*other = with_symbol(v, *other, form, &symbol);
 			} else if (*other == old || (lanes_half(old) == LANES_HIGH &&
 						     lanes_half(*other) == LANES_LOW &&
 						     lanes_lower(v, form) == lanes_of(*other))) {
-				*other = lanes_with_symbol(v, *other, form, &symbol);
+				*other = with_symbol(v, *other, form, &symbol);
 			}
 		}
-		*lanes_cell(run, s, q) = lanes_with_symbol(v, old, form, &symbol);
+		*lanes_cell(run, s, q) = with_symbol(v, old, form, &symbol);
 	}
 	lanes_drop_slots(run, s, is_made_by, &i);
-	lanes_drop_origins(run, s, is_made_by, &i);
+	drop_origins(run, s, is_made_by, &i);
 }
 
 /* ------------------------------------------------------------------------------------- writing */
@@ -166,10 +169,10 @@ uint32_t lanes_guarded(struct lanes_writing *w, uint64_t key, uint32_t old, uint
 	if (old == value)
 		return value;
 	symbol.reasons = lanes_reasons(v, old) | lanes_reasons(v, value) | w->guard.reasons;
-	if (w->guard.is_uniform && open == lanes && lanes_same_pattern(v, old, value)) {
+	if (w->guard.is_uniform && open == lanes && same_pattern(v, old, value)) {
 		symbol.key = UINT64_C(1) << 41 | key;
 		w->run->has_made[w->i] = 1;
-		return lanes_with_symbol(v, value, lanes_of(value), &symbol);
+		return with_symbol(v, value, lanes_of(value), &symbol);
 	}
 	return lanes_unknown(symbol.reasons | LANES_PARTED);
 }

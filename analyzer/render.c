@@ -158,6 +158,22 @@ static size_t put_pairs(char *out, size_t room, const char *kind, const struct m
 				more);
 }
 
+void render_bins(const struct report_accounting *a, struct render_bin bins[RENDER_BINS])
+{
+	const struct render_bin all[RENDER_BINS] = {
+		{"timed", a->timed, "with a good time"},
+		{"sampled out", a->sampled_out, "ran, not timed by choice"},
+		{"untimeable", a->untimeable, "ran, could not be timed without disturbing it"},
+		{"captured", a->captured, "recorded into a graph, did not run"},
+		{"failed", a->failed, "the driver returned an error"},
+		{"unfinished", a->unfinished, "no result when the recording ended"},
+		{"filtered", a->filtered, "left out on request"},
+		{"dropped", a->dropped, "no room"},
+	};
+
+	memcpy(bins, all, sizeof(all));
+}
+
 char *render_timing(char out[RENDER_TIMING], const struct report_timing *t)
 {
 	size_t at = 0;

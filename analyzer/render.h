@@ -83,6 +83,17 @@ size_t render_limits(const struct occupancy *o, struct render_limit rows[LIMIT_N
 /* What an SM holds of a kernel: "room for 64 warps per SM (100% of 64), ..."; "" when not known. */
 char *render_room(char out[RENDER_ROOM], const struct occupancy *o);
 
+/* Where a launch is counted. */
+struct render_bin {
+	const char *name;
+	uint64_t n;
+	const char *means;
+};
+#define RENDER_BINS 8
+
+/* Each launch is in one of them: they add up to the launches seen. An empty one is worth no row, but for the first. */
+void render_bins(const struct report_accounting *a, struct render_bin bins[RENDER_BINS]);
+
 #define RENDER_TIMING 160
 
 /* How the times were taken: "313 gated pairs (2.08 us off, +-0.200), 17 plain (...)". */

@@ -90,8 +90,9 @@ void html_code(const struct report *r, const struct report_kernel *k, FILE *out)
 void html_sites(const struct report_kernel *k, FILE *out);
 void html_listing(const struct report *r, size_t index, FILE *out);
 void html_advice(const struct report_kernel *k, size_t number, FILE *out);
-/* What an experiment may save of the kernel's time. */
-void html_gain(const struct metric_advice *a, FILE *out);
+/* What an experiment may save, percent of `of`; NaN = not known. */
+#define HTML_OF_KERNEL "of this kernel's time"
+void html_gain(double low_pct, double high_pct, const char *of, FILE *out);
 /* The first of it in a line. */
 void html_advice_short(const struct report_kernel *k, size_t number, FILE *out);
 

@@ -9,22 +9,22 @@
 
 #define WORDS 400 /* characters of a sentence */
 
-void html_gain(const struct metric_advice *a, FILE *out)
+void html_gain(double low_pct, double high_pct, const char *of, FILE *out)
 {
 	char low[TEXT_NUMBER], high[TEXT_NUMBER];
 
-	if (isnan(a->gain_low_pct) || isnan(a->gain_high_pct)) {
+	if (isnan(low_pct) || isnan(high_pct)) {
 		fputs("<span class=\"gain x\">what it saves is not known</span>", out);
 		return;
 	}
-	html_pct(low, a->gain_low_pct);
-	html_pct(high, a->gain_high_pct);
+	html_pct(low, low_pct);
+	html_pct(high, high_pct);
 	fputs("<span class=gain><b>", out);
 	fputs(low, out);
 	if (strcmp(low, high) != 0)
 		fprintf(out, " to %s", high);
-	fputs("</b><sup class=e>e</sup> of this kernel's time ", out);
-	html_bar_range(a->gain_low_pct, a->gain_high_pct, out);
+	fprintf(out, "</b><sup class=e>e</sup> %s ", of);
+	html_bar_range(low_pct, high_pct, out);
 	fputs("</span>", out);
 }
 
@@ -52,7 +52,7 @@ static void item(const struct metric_advice *a, FILE *out)
 	fputs("<li><h3>", out);
 	html_text(a->title, HTML_NAME_TIP, out);
 	fputs("</h3>", out);
-	html_gain(a, out);
+	html_gain(a->gain_low_pct, a->gain_high_pct, HTML_OF_KERNEL, out);
 	fputs("<dl class=t>\n", out);
 	sentences("Readings", a->evidence, a->evidence_n, out);
 	step("Change", a->change, out);
@@ -75,7 +75,8 @@ void html_advice_short(const struct report_kernel *k, size_t number, FILE *out)
 	fprintf(out, "<p><b>Try first:</b> <a href=#k%zua>", number);
 	html_text(k->advice.items[0].title, HTML_NAME_TIP, out);
 	fputs("</a>, ", out);
-	html_gain(&k->advice.items[0], out);
+	html_gain(k->advice.items[0].gain_low_pct, k->advice.items[0].gain_high_pct, HTML_OF_KERNEL,
+		  out);
 	fputc('\n', out);
 }
 

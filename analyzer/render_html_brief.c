@@ -201,7 +201,7 @@ static void advice(const struct metric_advices *a, FILE *out)
 		line("Try first", out);
 		html_text(a->items[0].title, HTML_NAME_TIP, out);
 		fputs(", ", out);
-		html_gain(&a->items[0], out);
+		html_gain(a->items[0].gain_low_pct, a->items[0].gain_high_pct, HTML_OF_KERNEL, out);
 		if (a->items[0].change) {
 			fputs(": ", out);
 			html_text(a->items[0].change, HTML_SENTENCE, out);

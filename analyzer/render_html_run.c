@@ -208,16 +208,10 @@ static void figures(const struct report *r, FILE *out)
 
 /* ------------------------------------------------------------- accounting */
 
-struct bin {
-	const char *name;
-	uint64_t n;
-	const char *means;
-};
-
-static void bar_of_bins(const struct bin *bins, size_t n, uint64_t seen, FILE *out)
+static void bar_of_bins(const struct render_bin bins[RENDER_BINS], uint64_t seen, FILE *out)
 {
 	fputs("<div class=stack role=img aria-label=\"launches by what became of them\">", out);
-	for (size_t i = 0; seen && i < n; i++)
+	for (size_t i = 0; seen && i < RENDER_BINS; i++)
 		if (bins[i].n)
 			fprintf(out, "<i class=k%zu style=\"width:%.2f%%\"></i>", i,
 				100.0 * (double)bins[i].n / (double)seen);
@@ -226,23 +220,14 @@ static void bar_of_bins(const struct bin *bins, size_t n, uint64_t seen, FILE *o
 
 static void accounting(const struct report_accounting *a, FILE *out)
 {
-	const struct bin bins[] = {
-		{"timed", a->timed, "with a good time"},
-		{"sampled out", a->sampled_out, "ran, not timed by choice"},
-		{"untimeable", a->untimeable, "ran, could not be timed without disturbing it"},
-		{"captured", a->captured, "recorded into a graph, did not run"},
-		{"failed", a->failed, "the driver returned an error"},
-		{"unfinished", a->unfinished, "no result when the recording ended"},
-		{"filtered", a->filtered, "left out on request"},
-		{"dropped", a->dropped, "no room"},
-	};
-	const size_t n = sizeof(bins) / sizeof(*bins);
+	struct render_bin bins[RENDER_BINS];
 	char t[TEXT_NUMBER], u[TEXT_NUMBER];
 
 	fputs("<h3>Every launch, once</h3>\n", out);
-	bar_of_bins(bins, n, a->launches_seen, out);
+	render_bins(a, bins);
+	bar_of_bins(bins, a->launches_seen, out);
 	fputs("<div class=w><table class=r><tbody>\n", out);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < RENDER_BINS; i++)
 		if (bins[i].n || i == 0)
 			fprintf(out,
 				"<tr><td><i class=\"sw k%zu\"></i>%s<td>%s<td class=l><small>%s</small>\n",
@@ -360,24 +345,6 @@ static bool any_work_unknown(const struct report *r)
 	return false;
 }
 
-static void gain_of_run(const struct report_advice *a, FILE *out)
-{
-	char low[TEXT_NUMBER], high[TEXT_NUMBER];
-
-	if (isnan(a->gain_low_pct) || isnan(a->gain_high_pct)) {
-		fputs("<span class=\"gain x\">what it saves is not known</span>", out);
-		return;
-	}
-	html_pct(low, a->gain_low_pct);
-	html_pct(high, a->gain_high_pct);
-	fprintf(out, "<span class=gain><b>%s", low);
-	if (strcmp(low, high) != 0)
-		fprintf(out, " to %s", high);
-	fputs("</b><sup class=e>e</sup> of all kernel time ", out);
-	html_bar_range(a->gain_low_pct, a->gain_high_pct, out);
-	fputs("</span>", out);
-}
-
 static void first_item(const struct report *r, const struct report_advice *a, size_t sections,
 		       FILE *out)
 {
@@ -386,7 +353,7 @@ static void first_item(const struct report *r, const struct report_advice *a, si
 	fputs("<li><h3>", out);
 	html_text(m->title, HTML_SENTENCE, out);
 	fputs("</h3>", out);
-	gain_of_run(a, out);
+	html_gain(a->gain_low_pct, a->gain_high_pct, "of all kernel time", out);
 	fputs("<div class=s1>", out);
 	html_text(m->id, HTML_NAME, out);
 	if (a->kernel) {

@@ -101,11 +101,6 @@ json_t *value_range(double low, double high)
 	return isfinite(low) && isfinite(high) ? json_pack("[f,f]", low, high) : json_null();
 }
 
-void value_incomplete(void)
-{
-	incomplete = true;
-}
-
 bool value_complete(void)
 {
 	bool was = !incomplete;

@@ -32,7 +32,6 @@ json_t *value_findings(const struct metric_finding *list, size_t n);
 /* An object of quantities that are all unknown for one reason; `keys` ends with NULL. */
 json_t *value_unknowns(const char *const *keys, const char *why);
 
-void value_incomplete(void); /* something is missing */
 /* False when anything has been missing since the last call; clears the mark. */
 bool value_complete(void);
 

@@ -193,24 +193,12 @@ static void devices(const struct report *r, FILE *out)
 
 static void accounting(const struct report_accounting *a, FILE *out)
 {
-	const struct {
-		const char *name;
-		uint64_t n;
-		const char *means;
-	} bins[] = {
-		{"timed", a->timed, "with a good time"},
-		{"sampled out", a->sampled_out, "ran, not timed by choice"},
-		{"untimeable", a->untimeable, "ran, could not be timed without disturbing it"},
-		{"captured", a->captured, "recorded into a graph, did not run"},
-		{"failed", a->failed, "the driver returned an error"},
-		{"unfinished", a->unfinished, "no result when the recording ended"},
-		{"filtered", a->filtered, "left out on request"},
-		{"dropped", a->dropped, "no room"},
-	};
+	struct render_bin bins[RENDER_BINS];
 	char t[TEXT_NUMBER], u[TEXT_NUMBER];
 
+	render_bins(a, bins);
 	fputs("| launches | | |\n|---|---:|---|\n", out);
-	for (size_t i = 0; i < sizeof(bins) / sizeof(*bins); i++)
+	for (size_t i = 0; i < RENDER_BINS; i++)
 		if (bins[i].n || i == 0)
 			fprintf(out, "| %s | %s | %s |\n", bins[i].name, text_count(t, bins[i].n),
 				bins[i].means);

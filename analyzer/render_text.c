@@ -120,20 +120,13 @@ static void head_given(const struct report *r, int columns, FILE *out)
 
 static void bins(const struct report_accounting *a, int columns, FILE *out)
 {
-	const struct {
-		uint64_t n;
-		const char *name;
-	} bin[] = {
-		{a->timed, "timed"},           {a->sampled_out, "sampled out"},
-		{a->untimeable, "untimeable"}, {a->captured, "captured"},
-		{a->failed, "failed"},         {a->unfinished, "unfinished"},
-		{a->filtered, "filtered"},     {a->dropped, "dropped"},
-	};
+	struct render_bin bin[RENDER_BINS];
 	char line[600], number[TEXT_NUMBER];
 	size_t n =
 		(size_t)snprintf(line, sizeof(line), "%s =", text_count(number, a->launches_seen));
 
-	for (size_t i = 0; i < sizeof(bin) / sizeof(*bin); i++)
+	render_bins(a, bin);
+	for (size_t i = 0; i < RENDER_BINS; i++)
 		if (bin[i].n || i == 0)
 			n += (size_t)snprintf(line + n, sizeof(line) - n, " %s%s %s", i ? "+ " : "",
 					      text_count(number, bin[i].n), bin[i].name);
