@@ -91,6 +91,9 @@ void report_advice(struct builder *b)
 						   a->gain_high_pct * share};
 	}
 	qsort(list, n, sizeof(*list), by_saving);
+	/* an order may come of made-up times, a saving may not */
+	for (size_t i = 0; i < n && !is_real(b); i++)
+		list[i].gain_low_pct = list[i].gain_high_pct = NAN;
 	r->advice = list;
 	r->advice_n = n < RUN_ITEMS ? n : RUN_ITEMS;
 }

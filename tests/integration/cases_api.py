@@ -134,7 +134,10 @@ def report_jit(c):
         raise Skipped("no kbn program")
     run_dir = c.run(["app_direct", "modules"]).run_dir
     p = subprocess.run([kbn, "report", "--json", run_dir], stdin=subprocess.DEVNULL, capture_output=True)
-    kernels = json.loads(p.stdout)["kernels"]
+    document = json.loads(p.stdout)
+    kernels = document["kernels"]
+    check(document["advice"], "nothing is said of what to do first")
+    equal({None}, {a["gain_of_run_pct"] for a in document["advice"]}, "savings of a run whose times are made up")
     # by itself, and within a fat binary
     equal(["ptx_4us", "ptx_none_6us", "ptx_none_6us"],
           sorted(k["name"] for k in kernels if k["code"]["origin"] == "jit"), "kernels compiled by the driver")
