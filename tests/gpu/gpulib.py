@@ -24,6 +24,7 @@ WORK = os.environ.get("GPU_WORK", "/tmp/kbn-gpu")
 OUT = os.path.abspath(os.environ.get("OUT", WORK))
 RESULTS = os.environ.get("GPU_RESULTS", os.path.join(WORK, "results.jsonl"))
 HERE = os.path.join(ROOT, "tests", "gpu")
+sys.path.append(os.path.dirname(HERE))
 
 _serial = itertools.count(1)
 

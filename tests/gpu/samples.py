@@ -9,6 +9,7 @@ import re
 import statistics
 
 from gpulib import BUILD, GPU, HERE, KBN, OUT, ROOT, bare_env, fresh, guarded, result, run, shim_env
+import demo_table  # found through gpulib
 
 SAMPLES = os.path.join(ROOT, "samples")
 INSIDE_PCT, WIDTH = 80, 30
@@ -16,14 +17,7 @@ INSIDE_PCT, WIDTH = 80, 30
 
 def demo_rows():
     """{symbol: (sample, n)} as demo.c launches them."""
-    with open(os.path.join(SAMPLES, "demo.c")) as f:
-        text = f.read()
-    sizes = dict(re.findall(r"^#define (WORDS|BIG)\s+\((.+?)\)", text, re.M))
-    rows = {}
-    for sample, symbol, n in re.findall(r'^\t\{"(\w+)",\s*"(\w+)",\s*\w+,\s*([^,]+),', text, re.M):
-        left, _, shift = sizes.get(n.strip(), n).replace("u", "").partition("<<")
-        rows[symbol] = sample, int(left) << int(shift or 0)
-    return rows
+    return {row.symbol: (row.file, row.n) for row in demo_table.ROWS}
 
 
 def named_advice(sample, words="Advice:"):

@@ -8,19 +8,19 @@ usage: slack.py [NAME...]
 """
 import ctypes
 import os
-import re
 import statistics
 import subprocess
 import sys
 
 from gpulib import BUILD, ROOT, fresh, guarded, result
+import demo_table  # found through gpulib
+from demo_table import BIG, WORDS
 
 LAUNCHES = int(os.environ.get("GPU_SLACK_LAUNCHES", "200"))
 TOOL = next((p for p in (os.path.join(BUILD, "sass_slack"), os.path.join(BUILD, "golden", "sass_slack"))
              if os.path.exists(p)), None)
 # what is done to the code before the plan: mode, K, seed
 RAISED = (None, ("level", 11, 0), ("level", 8, 0), ("loosen", 6, 1), ("loosen", 9, 2))
-WORDS = 1 << 22
 MAX_DYNAMIC_SMEM = 8
 totals = {"kernels": 0, "lowered": 0, "below": 0, "launches": 0}
 
@@ -154,18 +154,6 @@ def compare(torch, name, code, launch_of, launches_n, outputs):
 
 # ------------------------------------------------------------------------------------------- samples
 
-ROW = re.compile(r'\{"(\w+)",\s*"(\w+)",\s*(\w+),\s*([\w <]+),\s*(\d+),\s*(\d+),\s*(\d+),\s*(\d+),\s*(\d+),\s*(\w+),')
-
-
-def sample_table():
-    """(file, symbol, fill, n, grid x, grid y, blocks per SM, block x, block y, shared memory) of samples/demo.c"""
-    text = open(os.path.join(ROOT, "samples", "demo.c")).read()
-    for row in ROW.findall(text):
-        file, symbol, fill, n, *numbers, smem = row
-        n = WORDS if n == "WORDS" else eval(n, {})
-        yield (file, symbol, fill, n, *map(int, numbers), smem)
-
-
 def filled(torch, fill):
     i = torch.arange(WORDS, device="cuda", dtype=torch.int64)
     if fill == "CHAIN":
@@ -178,14 +166,13 @@ def filled(torch, fill):
 
 
 def sample_launches(call, row, inp, out, props, cliff):
-    _, symbol, _, n, gx, gy, per_sm, bx, by, smem = row
-    bytes_ = {"NO_SMEM": 0, "AT_CLIFF": cliff, "PAST_CLIFF": cliff + 1}[smem]
-    gx += per_sm * props.multi_processor_count
-    values = [ctypes.c_void_p(out.data_ptr()), ctypes.c_void_p(inp.data_ptr()), ctypes.c_int(n)]
+    bx, by, bytes_ = row.block_x, row.block_y, demo_table.dynamic_smem(row, cliff)
+    gx, gy = demo_table.grid(row, props.multi_processor_count, props.max_threads_per_multi_processor)
+    values = [ctypes.c_void_p(out.data_ptr()), ctypes.c_void_p(inp.data_ptr()), ctypes.c_int(row.n)]
     params = (ctypes.c_void_p * 3)(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
 
     def launch_of(code):
-        handle = code.function(call, symbol, bytes_)
+        handle = code.function(call, row.symbol, bytes_)
 
         def on(x, y):
             # `values` are what `params` points to
@@ -208,18 +195,18 @@ def samples(torch, call, wanted):
     for value, attribute in zip(cliff, (81, 111)):
         call("cuDeviceGetAttribute", ctypes.byref(value), attribute, 0)
     cliff = cliff[0].value // 2 - cliff[1].value
-    out = torch.zeros(WORDS, dtype=torch.int32, device="cuda")
-    inputs = {fill: filled(torch, fill) for fill in ("FLOATS", "HALVES", "CHAIN")}
-    for row in sample_table():
-        code = sample_code(row[0], props)
+    out = torch.zeros(BIG, dtype=torch.int32, device="cuda")
+    inputs = {fill: filled(torch, fill).repeat(BIG // WORDS) for fill in ("FLOATS", "HALVES", "CHAIN")}
+    for row in demo_table.ROWS:
+        code = sample_code(row.file, props)
         if not code:
-            result("r", row[0], None, "no code for this GPU")
+            result("r", row.file, None, "no code for this GPU")
             continue
-        launch_of = sample_launches(call, row, inputs[row[2]], out, props, cliff)
-        if row[0] == "ffma_peak_bad":
+        launch_of = sample_launches(call, row, inputs[row.fill], out, props, cliff)
+        if row.file == "ffma_peak_bad":
             guarded("r", "control", control, torch, code, launch_of, out)
-        if wanted(row[0]):
-            guarded("r", row[0], compare, torch, row[0], code, launch_of, LAUNCHES, [out])
+        if wanted(row.file):
+            guarded("r", row.file, compare, torch, row.file, code, launch_of, LAUNCHES, [out])
 
 
 def control(torch, code, launch_of, out):

@@ -22,10 +22,12 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+sys.path.insert(0, "tests")
+import demo_table  # noqa: E402
+
 KBN = sys.argv[1]
 CUBINS = "tests/golden/cubin"
 HERE = "tests/golden/advice"
-WORDS, BIG = 1 << 22, 1 << 25
 IN, OUT = 0x7F0000000000, 0x7F1000000000
 
 # The device that stands for an architecture.
@@ -56,9 +58,6 @@ WORK = {
     "few_warps": ("t*128", "4*n+4*t"), "small_data": ("0", "8*n"), "gemm": ("2*n**3", "8*n*n"), "tensor": ("2*n**3", "8*n*n"),
 }
 
-ROW = re.compile(r'^\t\{"(\w+)",\s*"(\w+)",\s*\w+,\s*([\w <]+?),\s*(\d+),\s*(\d+),\s*(\w+),\s*(\d+),\s*(\d+),\s*'
-                 r'(\w+),\s*\d+\},$', re.M)
-
 
 def fault(text):
     faults.append("FAULT " + text)
@@ -66,12 +65,8 @@ def fault(text):
 
 class Sample:
     def __init__(self, row):
-        self.file, self.symbol = row[0], row[1]
-        self.n = eval(row[2], {"WORDS": WORDS, "BIG": BIG})  # "1 << 20"
-        self.grid = [int(row[3]), int(row[4])]
-        self.per_sm = row[5]
-        self.block = [int(row[6]), int(row[7])]
-        self.smem = row[8]
+        self.row, self.file, self.symbol, self.n = row, row.file, row.symbol, row.n
+        self.block = [row.block_x, row.block_y]
         self.stem, self.kind = self.file.rsplit("_", 1)
         with open(f"samples/{self.file}.cu") as f:
             head = f.read().split("*/")[0]
@@ -90,30 +85,29 @@ class Device:
 
 
 def grid_of(s, d, block):
-    full = d.threads // (block[0] * block[1])
-    return [s.grid[0] + (full if s.per_sm == "FULL" else int(s.per_sm)) * d.sms, s.grid[1]]
+    return demo_table.grid(s.row, d.sms, d.threads, block)
 
 
 def larger(s, d):
     """The same kernel with other sizes: grid, block and n."""
     block, n = list(s.block), s.n
-    if s.per_sm == "FULL":  # the tail is that of a grid: other blocks
+    if s.row.per_sm == demo_table.FULL:  # the tail is that of a grid: other blocks
         block = [s.block[0] // 2, s.block[1]]
-    elif s.per_sm != "0" or s.stem == "tiny_grid":
+    elif s.row.per_sm or s.stem == "tiny_grid":
         n *= 2  # more turns of the loop
     grid = grid_of(s, d, block)
-    if s.per_sm == "0" and s.stem != "tiny_grid":
+    if not s.row.per_sm and s.stem != "tiny_grid":
         grid = [2 * g if g > 1 else 1 for g in grid]
         n *= 2
     return grid, block, n
 
 
 def analyze(file, symbol, s, d, grid, block, n, us):
-    smem = {"NO_SMEM": 0, "AT_CLIFF": d.cliff, "PAST_CLIFF": d.cliff + 1}[s.smem]
+    smem = demo_table.dynamic_smem(s.row, d.cliff)
     command = [KBN, "analyze", file, "--kernel", f"^{symbol}$", "--device", d.name, "--json",
                "--grid", ",".join(map(str, grid)), "--block", ",".join(map(str, block)), "--dyn-smem", str(smem),
                "--arg", f"ptr:{OUT}", "--arg", f"ptr:{IN}", "--arg", f"i32:{n}",
-               "--alloc", f"{OUT}:{8 * BIG}", "--alloc", f"{IN}:{8 * BIG}"]
+               "--alloc", f"{OUT}:{8 * demo_table.BIG}", "--alloc", f"{IN}:{8 * demo_table.BIG}"]
     if us:
         threads = grid[0] * grid[1] * block[0] * block[1]
         command += ["--time-us", str(us)]
@@ -235,11 +229,7 @@ known = json.loads(subprocess.run([KBN, "devices", "--json"], capture_output=Tru
 devices = {sm: Device(sm) for sm in DEVICES}
 with open(f"{HERE}/h200-times.json") as f:
     times = json.load(f)
-with open("samples/demo.c") as f:
-    table = f.read().split("kernels[] = {")[1].split("\n};")[0]
-samples = [Sample(row) for row in ROW.findall(table)]
-if len(samples) != table.count('\t{"'):
-    fault(f"{len(samples)} of {table.count(chr(9) + '{' + chr(34))} rows of demo.c were read")
+samples = [Sample(row) for row in demo_table.ROWS]
 with ThreadPoolExecutor(2) as pool:
     for lines in pool.map(look, samples):
         print("\n".join(lines))
