@@ -112,49 +112,58 @@ static const struct lanes_site *first_of(const struct access_reader *k,
 	return s;
 }
 
-/* Mean of the samples that come here, by how many warps each stands for; false = one of them is not known. */
-static bool mean_of(const struct access_reader *k, const struct access_place *p,
-		    struct quantity *each, struct quantity *excess)
+/* Mean of the samples that come here, by how often they do; false = one of them is not known. */
+static bool mean_of(struct access_reader *k, const struct access_place *p, struct quantity *each,
+		    struct quantity *excess)
 {
-	double weights = 0, sum = 0, over = 0, low = INFINITY, high = 0, least = INFINITY, most = 0;
+	struct access_tally of, over;
+	struct access_mean m, x;
+	double most = 0, most_over = 0;
 	bool is_exact = true;
 	uint32_t absent = 0;
+	const char *why;
 
+	access_weigh(k, p, &of);
+	over = of;
 	for (unsigned i = 0; i < k->samples_n; i++) {
 		const struct lanes_site *s = p->of[i];
-		const double w = k->samples[i].weight;
 
+		of.value[i] = over.value[i] = NAN;
 		if (!s)
 			continue;
 		if (!s->is_known)
 			return false;
 		is_exact &= !s->is_assumed;
 		absent |= s->absent;
-		weights += w;
-		sum += w * s->value;
-		over += w * (s->value - s->ideal);
-		low = fmin(low, s->absent ? 1 : s->low);
-		high = fmax(high, s->high);
-		least = fmin(least, s->absent ? 0 : s->low - s->ideal);
-		most = fmax(most, s->high - s->ideal);
+		of.value[i] = s->value;
+		of.low[i] = s->absent ? 1 : s->low;
+		of.high[i] = s->high;
+		over.value[i] = s->value - s->ideal;
+		over.low[i] = s->absent ? 0 : s->low - s->ideal;
+		over.high[i] = s->high - s->ideal;
+		most = fmax(most, of.high[i]);
+		most_over = fmax(most_over, over.high[i]);
 	}
-	if (!(weights > 0))
+	m = access_mean(k, &of, 1, most);
+	x = access_mean(k, &over, 0, most_over);
+	if (!(m.weight > 0))
 		return false;
-	if (k->is_all && is_exact && !absent) {
-		*each = access_derived(sum / weights);
-		*excess = access_derived(over / weights);
+	if (k->is_all && is_exact && !absent && (of.is_weight_known || m.low == m.high)) {
+		*each = access_derived(m.value);
+		*excess = access_derived(x.value);
 		return true;
 	}
-	*each = access_estimated(sum / weights, low, high,
-				 absent     ? access_why_absent(absent)
-				 : is_exact ? access_why_sampled
-					    : why_assumed(first_of(k, p)));
-	*excess = access_estimated(over / weights, least, most, each->why);
+	why = absent      ? access_why_absent(absent)
+	      : !is_exact ? why_assumed(first_of(k, p))
+	      : k->is_all ? access_why_uncounted
+			  : access_why_sampled;
+	*each = access_estimated(m.value, m.low, m.high, why);
+	*excess = access_estimated(x.value, x.low, x.high, why);
 	return true;
 }
 
-static void figure(const struct access_reader *k, const struct access_place *p,
-		   struct quantity *each, struct quantity *excess)
+static void figure(struct access_reader *k, const struct access_place *p, struct quantity *each,
+		   struct quantity *excess)
 {
 	const struct lanes_site *s = p->of_any;
 
@@ -414,40 +423,9 @@ static struct quantity excess_sectors(const struct metric_access *a, bool own)
 	return any ? sum : access_unknown("it neither loads nor stores in global memory");
 }
 
-/* Operations of lanes on one word each. */
-static struct quantity atomics(struct access_reader *k, const struct metric_access *a)
-{
-	struct quantity sum = access_derived(0);
-	bool any = false;
-
-	for (size_t i = 0; i < a->sites_n; i++) {
-		const struct metric_site *s = &a->sites[i];
-		const struct lanes_site of = {.insn = (uint32_t)(s->offset / SASS_BYTES)};
-		const struct access_place *p = is_kind(s, "atomic") ? place_of(k, &of) : NULL;
-		const struct lanes_site *site = p ? first_of(k, p) : NULL;
-		double lanes;
-
-		if (!site)
-			continue;
-		any = true;
-		if (!quantity_known(&s->requests))
-			return access_unknown(s->requests.why);
-		lanes = __builtin_popcount(site->lanes);
-		sum.value += s->requests.value * lanes;
-		sum.low += s->requests.low * (site->absent ? 1 : lanes);
-		sum.high += s->requests.high * lanes;
-		weaken(&sum, &s->requests);
-		if (site->absent && s->requests.value > 0) {
-			sum.label = QUANTITY_ESTIMATED;
-			sum.why = access_why_absent(site->absent);
-		}
-	}
-	return any ? sum : access_derived(0);
-}
-
-/* Bytes that lanes load, or store, in a launch; generic addresses are not among the sites that have any. */
-static struct quantity bytes_of(struct access_reader *k, const struct metric_access *a,
-				const char *kind)
+/* Of a kind, what one lane does in a request times the lanes; generic addresses have no bytes. */
+static struct quantity by_lane(struct access_reader *k, const struct metric_access *a,
+			       const char *kind, bool in_bytes)
 {
 	struct quantity sum = access_derived(0);
 
@@ -456,31 +434,29 @@ static struct quantity bytes_of(struct access_reader *k, const struct metric_acc
 		const struct lanes_site of = {.insn = (uint32_t)(s->offset / SASS_BYTES)};
 		const struct access_place *p = is_kind(s, kind) ? place_of(k, &of) : NULL;
 		const struct lanes_site *site = p ? first_of(k, p) : NULL;
+		struct quantity lanes;
 		double each;
 
 		if (!site)
 			continue;
-		if (!quantity_known(&s->requests))
-			return access_unknown(s->requests.why);
-		if (!site->bytes)
+		lanes = access_lanes(k, p);
+		if (!quantity_known(&lanes))
+			return access_unknown(lanes.why);
+		if (in_bytes && !site->bytes)
 			return access_unknown("of generic addresses the memory is not known");
-		each = (double)__builtin_popcount(site->lanes) * site->bytes;
-		sum.value += s->requests.value * each;
-		sum.low += s->requests.low * (site->absent ? site->bytes : each);
-		sum.high += s->requests.high * each;
-		weaken(&sum, &s->requests);
-		if (site->absent && s->requests.value > 0) {
-			sum.label = QUANTITY_ESTIMATED;
-			sum.why = access_why_absent(site->absent);
-		}
+		each = in_bytes ? site->bytes : 1;
+		sum.value += lanes.value * each;
+		sum.low += lanes.low * each;
+		sum.high += lanes.high * each;
+		weaken(&sum, &lanes);
 	}
 	return sum;
 }
 
 /* Of one look; NAN = how often some of it is executed is not known, and why. */
-static double instructions_of(struct access_reader *k, const struct lanes_result *r,
-			      const char **why)
+static double instructions_of(struct access_reader *k, struct access_look *at, const char **why)
 {
+	const struct lanes_result *r = &at->r;
 	double sum = 0;
 
 	for (uint32_t b = 0; b < k->g.blocks_n; b++) {
@@ -493,7 +469,7 @@ static double instructions_of(struct access_reader *k, const struct lanes_result
 			*why = access_why_meeting;
 		else
 			more = (more + k->g.blocks[b].end - k->g.blocks[b].first) *
-			       access_times_passed(k, r, b, why);
+			       access_times_passed(k, at, b, why);
 		sum += more;
 	}
 	for (uint32_t i = 0; i < k->g.calls_n; i++)
@@ -507,25 +483,25 @@ static double instructions_of(struct access_reader *k, const struct lanes_result
 static struct quantity warp_instructions(struct access_reader *k)
 {
 	const char *why = NULL;
-	double sum = k->has_any ? instructions_of(k, &k->any.r, &why) : NAN, least = INFINITY,
-	       most = 0;
+	const double sum = k->has_any ? instructions_of(k, &k->any, &why) : NAN;
+	struct access_tally t = {.is_weight_known = true};
+	struct access_mean m;
+	double most = 0;
 
 	if (!isnan(sum))
 		return access_derived(sum * k->warps);
-	sum = 0;
-	for (unsigned i = 0; i < k->samples_n; i++) {
-		const double n = instructions_of(k, &k->samples[i].r, &why);
-
-		if (isnan(n))
-			return access_unknown(why);
-		sum += n * k->samples[i].weight;
-		least = fmin(least, n);
-		most = fmax(most, n);
-	}
 	if (!k->samples_n)
 		return access_unknown(why);
-	return k->is_all ? access_derived(sum)
-			 : access_estimated(sum, least * k->warps, most * k->warps,
+	for (unsigned i = 0; i < k->samples_n; i++) {
+		t.value[i] = t.low[i] = t.high[i] = instructions_of(k, &k->samples[i], &why);
+		t.weight[i] = k->samples[i].weight;
+		if (isnan(t.value[i]))
+			return access_unknown(why);
+		most = fmax(most, t.value[i]);
+	}
+	m = access_mean(k, &t, 1, most);
+	return k->is_all ? access_derived(m.value * m.weight)
+			 : access_estimated(m.value * m.weight, m.low * m.weight, m.high * m.weight,
 					    access_why_sampled);
 }
 
@@ -537,7 +513,7 @@ struct idling {
 	uint32_t absent;
 };
 
-static void add_idle(struct access_reader *k, const struct access_look *at, struct idling *sum)
+static void add_idle(struct access_reader *k, struct access_look *at, struct idling *sum)
 {
 	const double lanes = __builtin_popcount(at->r.warp);
 
@@ -551,7 +527,7 @@ static void add_idle(struct access_reader *k, const struct access_look *at, stru
 		if (!r->is_reached || !(lanes > 0))
 			continue;
 		sum->absent |= r->absent;
-		n = access_times_passed(k, &at->r, b, &why);
+		n = access_times_passed(k, at, b, &why);
 		if (isnan(more))
 			sum->most = fmax(sum->most, 1 - 1 / lanes);
 		if (isnan(n) || isnan(more)) {
@@ -669,10 +645,10 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 		with_calls(k, excess_sectors(out, false), 1u << LANES_LOAD | 1u << LANES_STORE);
 	out->wasted_sectors =
 		with_calls(k, excess_sectors(out, true), 1u << LANES_LOAD | 1u << LANES_STORE);
-	out->atomics = with_calls(k, atomics(k, out), 1u << LANES_ATOMIC);
+	out->atomics = with_calls(k, by_lane(k, out, "atomic", false), 1u << LANES_ATOMIC);
 	out->divergence_pct = divergence(k);
-	out->global_load_bytes = bytes_of(k, out, "load");
-	out->global_store_bytes = bytes_of(k, out, "store");
+	out->global_load_bytes = by_lane(k, out, "load", true);
+	out->global_store_bytes = by_lane(k, out, "store", true);
 	out->warp_instructions = warp_instructions(k);
 }
 

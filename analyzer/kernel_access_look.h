@@ -1,6 +1,6 @@
 /*
- * kernel_access_look.h - the looks at a kernel's warps: at all at once, at some one by one; what they say of how often
- * code is executed. Private to kernel_access*.c.
+ * kernel_access_look.h - the looks at a kernel's warps: at all at once, at some one by one (kernel_access_look.c); what
+ * they say of how often code is executed and of all warps together (kernel_access_count.c). Private to kernel_access*.c.
  */
 #ifndef KBN_KERNEL_ACCESS_LOOK_H
 #define KBN_KERNEL_ACCESS_LOOK_H
@@ -9,15 +9,25 @@
 #include "lanes.h"
 #include "tile.h"
 
+#define ACCESS_WARPS  32u /* of a block at most */
+#define ACCESS_BLOCKS 16u /* warps looked at of blocks between the first and the last one */
 #define ACCESS_WARPS_ALL \
-	4u /* of a block: all are looked at; of more the first, a middle and the last */
-#define ACCESS_SAMPLES (3 * ACCESS_WARPS_ALL)
+	4u /* of a block: all of the first and of the last block are looked at; of more two */
+#define ACCESS_SAMPLES (ACCESS_WARPS + 2 * ACCESS_WARPS_ALL)
 
 /* One look: at every warp, or at one that stands for `weight` of them. */
 struct access_look {
 	struct lanes_warp warp;
 	double weight;
 	struct lanes_result r;
+	/* By block, what access_times_passed() found; NULL = it was not asked. */
+	struct access_times *times;
+};
+
+struct access_times {
+	double n;
+	const char *why;
+	bool is_known;
 };
 
 /* An instruction's access in all looks. */
@@ -50,7 +60,7 @@ struct access_reader {
 };
 
 extern const char access_why_sampled[], access_why_limit[], access_why_aligned[],
-	access_why_called[], access_why_meeting[];
+	access_why_called[], access_why_meeting[], access_why_uncounted[];
 
 /* Words for reasons (lanes_value.h): why something is not known, why fewer lanes may take part. */
 const char *access_why(uint32_t reasons);
@@ -71,21 +81,45 @@ bool access_needs_samples(const struct access_reader *k);
 void access_note_calls(struct access_reader *k);
 
 /* How often a warp that was looked at passes a block; NAN = not known, and why. */
-double access_times_passed(struct access_reader *k, const struct lanes_result *r, uint32_t block,
+double access_times_passed(struct access_reader *k, struct access_look *at, uint32_t block,
 			   const char **why);
 /*
  * Instructions that a warp executes beyond those of a block, each time that it passes it: lanes that parted come to the
  * BSYNC where they meet one group after another, and each executes it. NAN = not known.
  */
 double access_repeated(const struct access_reader *k, const struct lanes_result *r, uint32_t block);
-/* Requests of the launch at one place. */
+
+/* What the samples say of something, each for itself. NAN = that warp has none of it. */
+struct access_tally {
+	double value[ACCESS_SAMPLES], low[ACCESS_SAMPLES], high[ACCESS_SAMPLES];
+	double weight[ACCESS_SAMPLES];
+	bool is_weight_known;
+};
+
+/*
+ * The mean of the samples that have some, by weight; `weight` is 0 when none has any. Warps of the same number within
+ * their blocks stand for each other: low and high are what it would be were all of a number like the least and the
+ * most of those seen; the least and the most of all where the weights are not known. And of n samples that are alike, 3 / n of all warps may still be unlike them, in 95 of 100 cases:
+ * these are taken to have `floor` or `ceiling`.
+ */
+struct access_mean {
+	double value, low, high, weight;
+};
+struct access_mean access_mean(const struct access_reader *k, const struct access_tally *t,
+			       double floor, double ceiling);
+
+/* Of the launch at one place: requests, and lanes that take part in them all together. */
 struct quantity access_requests(struct access_reader *k, const struct access_place *p);
+struct quantity access_lanes(struct access_reader *k, const struct access_place *p);
+
+/* The weights of a tally of one place: the requests that a sample stands for, its warps where those are not known. */
+void access_weigh(struct access_reader *k, const struct access_place *p, struct access_tally *t);
 
 /* Iterations of a loop whenever it is entered, as the launch decides, else as the code does; 0 = not known. */
 uint64_t access_trips(const struct access_reader *k, const struct lanes_result *r, uint32_t loop);
 
 /* Of a place's excess what no neighbour uses; and who uses the rest, NULL = nobody (kernel_access_waste.c). */
-struct quantity access_own_excess(const struct access_reader *k, const struct access_place *p,
+struct quantity access_own_excess(struct access_reader *k, const struct access_place *p,
 				  const struct quantity *excess);
 const char *access_sharers(const struct access_place *p, unsigned samples_n);
 

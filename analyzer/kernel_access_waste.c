@@ -53,41 +53,42 @@ static struct quantity own_of(const struct access_reader *k, const struct lanes_
 }
 
 /* Mean of the looks at single warps; false = one of them is not known. */
-static bool mean_own(const struct access_reader *k, const struct access_place *p,
-		     struct quantity *out)
+static bool mean_own(struct access_reader *k, const struct access_place *p, struct quantity *out)
 {
-	struct quantity sum = access_derived(0);
-	double weights = 0, low = INFINITY, high = 0;
+	struct access_tally t;
+	struct access_mean m;
+	double most = 0;
+	const char *why = NULL;
 
+	access_weigh(k, p, &t);
 	for (unsigned i = 0; i < k->samples_n; i++) {
-		const double w = k->samples[i].weight;
 		struct quantity q;
 
+		t.value[i] = NAN;
 		if (!p->of[i])
 			continue;
 		if (!p->of[i]->is_known)
 			return false;
 		q = own_of(k, &k->samples[i].r, p->of[i]);
-		weights += w;
-		sum.value += w * q.value;
-		low = fmin(low, q.low);
-		high = fmax(high, q.high);
-		if (q.label == QUANTITY_ESTIMATED) {
-			sum.label = q.label;
-			sum.why = sum.why ? sum.why : q.why;
-		}
+		t.value[i] = q.value;
+		t.low[i] = q.low;
+		t.high[i] = q.high;
+		most = fmax(most, q.high);
+		if (q.label == QUANTITY_ESTIMATED)
+			why = why ? why : q.why;
 	}
-	if (!(weights > 0))
+	m = access_mean(k, &t, 0, most);
+	if (!(m.weight > 0))
 		return false;
-	sum.value /= weights;
-	sum.low = sum.high = sum.value;
-	if (sum.label == QUANTITY_ESTIMATED || !k->is_all)
-		guess(&sum, low, high, access_why_sampled);
-	*out = sum;
+	if (!t.is_weight_known && m.low < m.high)
+		why = why ? why : access_why_uncounted;
+	*out = why || !k->is_all
+		       ? access_estimated(m.value, m.low, m.high, why ? why : access_why_sampled)
+		       : access_derived(m.value);
 	return true;
 }
 
-struct quantity access_own_excess(const struct access_reader *k, const struct access_place *p,
+struct quantity access_own_excess(struct access_reader *k, const struct access_place *p,
 				  const struct quantity *excess)
 {
 	const struct lanes_site *s = p->of_any;

@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "cubin.h"
 #include "kernel_access.h"
+#include "kernel_access_look.h"
 #include "kernel_view.h"
 
 static const char *const archs[] = {"80", "86", "90", "100", "120", NULL};
@@ -218,12 +219,51 @@ static void where_a_buffer_begins_counts(void **state)
 	free(data);
 }
 
+/* Two warps in each of three blocks; what is not seen is at most 3 of n. */
+static void what_samples_say_of_all(void **state)
+{
+	static const double seen[6] = {4, 10, 4, 12, 4, NAN};
+	struct access_reader *k = calloc(1, sizeof(*k));
+	struct access_tally t = {.is_weight_known = true};
+	struct access_mean m;
+
+	(void)state;
+	assert_non_null(k);
+	k->samples_n = 6;
+	k->is_all = true;
+	for (unsigned i = 0; i < 6; i++) {
+		k->samples[i].warp.warp = i % 2;
+		t.value[i] = t.low[i] = t.high[i] = seen[i];
+		t.weight[i] = i % 2 ? 2 : 1;
+	}
+	/* 3 of the first kind and 4 of the second, of which one has none */
+	m = access_mean(k, &t, 0, 12);
+	assert_float_equal(m.weight, 7, 0);
+	assert_float_equal(m.value, (3 * 4 + 2 * 10 + 2 * 12) / 7.0, 1e-12);
+	assert_float_equal(m.low, (3 * 4 + 4 * 10) / 7.0, 1e-12);
+	assert_float_equal(m.high, (3 * 4 + 4 * 12) / 7.0, 1e-12);
+	k->is_all = false;
+	m = access_mean(k, &t, 1, 32);
+	assert_float_equal(m.low, 52 / 7.0 - 0.6 * (52 / 7.0 - 1), 1e-12);
+	assert_float_equal(m.high, 60 / 7.0 + 0.6 * (32 - 60 / 7.0), 1e-12);
+	t.is_weight_known = false;
+	k->is_all = true;
+	m = access_mean(k, &t, 0, 12);
+	assert_float_equal(m.low, 4, 0);
+	assert_float_equal(m.high, 12, 0);
+	for (unsigned i = 0; i < 6; i++)
+		t.value[i] = NAN;
+	assert_float_equal(access_mean(k, &t, 0, 12).weight, 0, 0);
+	free(k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_neighbours_use),
 		cmocka_unit_test(what_a_launch_wastes),
 		cmocka_unit_test(where_a_buffer_begins_counts),
+		cmocka_unit_test(what_samples_say_of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
