@@ -647,8 +647,8 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 		with_calls(k, excess_sectors(out, true), 1u << LANES_LOAD | 1u << LANES_STORE);
 	out->atomics = with_calls(k, by_lane(k, out, "atomic", false), 1u << LANES_ATOMIC);
 	out->divergence_pct = divergence(k);
-	out->global_load_bytes = by_lane(k, out, "load", true);
-	out->global_store_bytes = by_lane(k, out, "store", true);
+	out->global_load_bytes = with_calls(k, by_lane(k, out, "load", true), 1u << LANES_LOAD);
+	out->global_store_bytes = with_calls(k, by_lane(k, out, "store", true), 1u << LANES_STORE);
 	out->warp_instructions = warp_instructions(k);
 }
 

@@ -117,28 +117,57 @@ static bool is_taken(const struct access_reader *k, const struct lanes_result *r
 	return false;
 }
 
+/* By how many groups, one after another, lanes leave a loop; 0 = not known. */
+static uint32_t leavings(const struct access_reader *k, const struct lanes_result *r, uint32_t loop)
+{
+	if (r->trips[loop])
+		return r->leavings[loop];
+	/* what the code alone decides is the same for all lanes */
+	return access_trips(k, r, loop) != 0;
+}
+
+/* By how many groups lanes come from one block to another; 0 = not known. */
+static uint32_t arrivals(const struct access_reader *k, const struct lanes_result *r, uint32_t from,
+			 uint32_t to)
+{
+	uint32_t groups = 1;
+
+	for (uint32_t loop = k->g.blocks[from].loop;
+	     loop != CFG_NONE && !cfg_in_loop(&k->g, to, loop); loop = k->g.loops[loop].parent) {
+		const uint32_t n = leavings(k, r, loop);
+
+		if (n != 1 && groups != 1)
+			return 0;
+		groups *= n;
+	}
+	return groups;
+}
+
 double access_repeated(const struct access_reader *k, const struct lanes_result *r, uint32_t block)
 {
 	const struct cfg_block *b = &k->g.blocks[block];
+	const double all = b->end - b->first;
+	/* what is repeated: the meeting, or all that is left */
+	const double each = !strcmp(sass_op(&k->g.insns[b->first]), "BSYNC") ? 1
+			    : b->successors_n == 0                           ? all
+									     : NAN;
 	uint32_t groups = 0;
-	bool is_certain = !strcmp(sass_op(&k->g.insns[b->first]), "BSYNC");
+	bool is_certain = true;
 
 	for (uint32_t i = 0; i < b->predecessors_n; i++) {
 		const uint32_t from = k->g.edges[b->predecessors + i];
-		uint32_t loop = k->g.blocks[from].loop;
+		const uint32_t n = arrivals(k, r, from, block);
 
 		if (!is_taken(k, r, from, block) ||
-		    (!r->blocks[from].parts && r->blocks[from].lanes == r->blocks[block].lanes))
+		    ((n == 1 || (n == 0 && !r->blocks[from].absent)) && !r->blocks[from].parts &&
+		     r->blocks[from].lanes == r->blocks[block].lanes))
 			continue;
-		groups++;
-		/* a loop that runs a known number of times is left by all that are in it at once */
-		for (; loop != CFG_NONE && !cfg_in_loop(&k->g, block, loop);
-		     loop = k->g.loops[loop].parent)
-			is_certain &= access_trips(k, r, loop) != 0;
+		groups += n ? n : 2;
+		is_certain &= n != 0;
 	}
 	if (groups < 2)
 		return 0;
-	return is_certain ? groups - 1 : NAN;
+	return is_certain ? (groups - 1) * each : NAN;
 }
 
 /* ------------------------------------------------------------------------------------- all warps */

@@ -84,8 +84,9 @@ void access_note_calls(struct access_reader *k);
 double access_times_passed(struct access_reader *k, struct access_look *at, uint32_t block,
 			   const char **why);
 /*
- * Instructions that a warp executes beyond those of a block, each time that it passes it: lanes that parted come to the
- * BSYNC where they meet one group after another, and each executes it. NAN = not known.
+ * Instructions that a warp executes beyond those of a block, each time that it passes it: lanes that parted, or left a
+ * loop in different turns, come to the BSYNC where they meet, or to the end, one group after another, and each
+ * executes it. NAN = not known.
  */
 double access_repeated(const struct access_reader *k, const struct lanes_result *r, uint32_t block);
 

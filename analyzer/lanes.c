@@ -423,7 +423,7 @@ static void note_single_turns(const struct lanes_walk *w, struct lanes_result *o
 					      (k >= 64 || out->blocks[from].edges >> k & 1);
 		}
 		if (out->blocks[header].is_reached && !comes_back)
-			out->trips[l] = 1;
+			out->trips[l] = out->leavings[l] = 1;
 	}
 }
 
@@ -521,7 +521,9 @@ int lanes_run(const struct lanes_code *c, const struct lanes_launch *l,
 	memset(out, 0, sizeof(*out));
 	out->blocks = arena_array(arena, c->g->blocks_n, sizeof(*out->blocks));
 	out->trips = arena_array(arena, c->g->loops_n, sizeof(*out->trips));
-	if (!w || !out->blocks || !out->trips || !prepare(w, c, l, warp, scratch)) {
+	out->leavings = arena_array(arena, c->g->loops_n, sizeof(*out->leavings));
+	if (!w || !out->blocks || !out->trips || !out->leavings ||
+	    !prepare(w, c, l, warp, scratch)) {
 		no_memory(e);
 	} else if (c->g->blocks_n > BLOCKS_MOST || !c->g->insns_n) {
 		r = 0;

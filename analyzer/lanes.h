@@ -86,8 +86,12 @@ struct lanes_result {
 	struct lanes_site *sites; /* by instruction */
 	uint32_t sites_n;
 	struct lanes_block *blocks; /* as in the cfg */
-	/* Iterations of each loop whenever a warp enters it, 0 = not known; whether they differ by warp. */
+	/*
+	 * Iterations of each loop whenever a warp enters it: of the lanes that stay the longest, 0 = not known; whether
+	 * they differ by warp. Where trips are known: after how many different turns lanes leave, 0 = not known.
+	 */
 	uint64_t *trips;
+	uint8_t *leavings;
 	bool trips_differ;
 };
 

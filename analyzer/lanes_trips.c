@@ -138,6 +138,21 @@ static uint64_t turns(const struct condition *c, int64_t first)
 	return first < least || first > most || last < least || last > most ? 0 : (uint64_t)n + 1;
 }
 
+/* How many different numbers there are, in those of a set of lanes. */
+static uint8_t count_different(const uint64_t *n, uint32_t lanes)
+{
+	uint8_t different = 0;
+
+	for (unsigned i = 0; i < LANES; i++) {
+		bool is_new = lanes >> i & 1;
+
+		for (unsigned k = 0; k < i && is_new; k++)
+			is_new = !(lanes >> k & 1) || n[k] != n[i];
+		different += is_new;
+	}
+	return different;
+}
+
 void lanes_count_trips(struct lanes_walk *w, uint32_t block, const struct lanes_pred *p)
 {
 	const struct cfg *g = w->g;
@@ -145,9 +160,9 @@ void lanes_count_trips(struct lanes_walk *w, uint32_t block, const struct lanes_
 	const uint32_t loop = b->loop, lanes = w->now.crew.lanes;
 	struct lanes_values *v = &w->run.v;
 	struct condition c = {.is_unsigned = p->is_unsigned};
-	uint64_t fewest = 0, most = 0;
+	uint64_t fewest = 0, most = 0, of_lane[LANES] = {0};
 	uint32_t first;
-	bool stays_if_true;
+	bool stays_if_true, are_exact = true;
 
 	if (loop == CFG_NONE || b->successors_n != 2 || p->compared[0] == LANES_NONE ||
 	    g->is_irreducible || !g->is_complete)
@@ -180,11 +195,15 @@ void lanes_count_trips(struct lanes_walk *w, uint32_t block, const struct lanes_
 		fewest = (n[0] < n[1] ? n[0] : n[1]) > fewest ? (n[0] < n[1] ? n[0] : n[1])
 							      : fewest;
 		most = (n[0] > n[1] ? n[0] : n[1]) > most ? (n[0] > n[1] ? n[0] : n[1]) : most;
+		are_exact &= n[0] == n[1];
+		of_lane[i] = n[0];
 	}
-	if (fewest == most)
+	if (fewest == most) {
 		w->out->trips[loop] = most;
-	else
+		w->out->leavings[loop] = are_exact ? count_different(of_lane, lanes) : 0;
+	} else {
 		w->out->trips_differ = true;
+	}
 }
 
 /* ------------------------------------------------------------------------------------- behind a loop */

@@ -1,0 +1,60 @@
+/*
+ * launch.cu - what all warps of a launch do together, for test_access_launch.c: warps without all of their lanes, warps
+ * that differ, lanes that leave a loop one after another, loads in what is called. Arguments as of the samples.
+ * Compiled by scripts/build-tiles.
+ */
+#define AT (blockIdx.x * blockDim.x + threadIdx.x)
+
+/* A load, a store and an atomic of every thread. */
+extern "C" __global__ void one_each(int *out, const int *in, int n)
+{
+	out[AT] = in[AT];
+	atomicAdd(out + (1 << 20) + threadIdx.x, 1);
+}
+
+/* Of the first 40 threads of a block 16 store here and 24 there. */
+extern "C" __global__ void two_stores(float *out, const float *in, int n)
+{
+	if (threadIdx.x >= 40)
+		return;
+	if (threadIdx.x >= 16) {
+		out[AT * 3] = in[AT];
+		return;
+	}
+	out[AT] = in[AT * 2];
+}
+
+/* Turns as long as a lane has work: lanes leave in one turn, or in two. */
+extern "C" __global__ void leaving(float *out, const float *in, int n)
+{
+#pragma unroll 1
+	for (int i = threadIdx.x; i < n; i += blockDim.x)
+		out[i] = in[i] * 2;
+}
+
+/* Side by side by the first warp, once; every second word by the second, three times. */
+extern "C" __global__ void warps_differ(float *out, const float *in, int n)
+{
+	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+	float s = 0;
+
+#pragma unroll 1
+	for (int j = 0; j < 1 + 2 * warp; j++)
+		s += in[j * 4096 + lane * (1 + warp)];
+	out[AT] = s;
+}
+
+static __device__ __noinline__ float gather(const float *in, int n)
+{
+	float s = 0;
+
+	for (int i = 0; i < n; i++)
+		s += in[i * 64];
+	return s;
+}
+
+/* All loads are where the call goes. */
+extern "C" __global__ void calling(float *out, const float *in, int n)
+{
+	out[AT] = gather(in + AT, n) * gather(in + 2 * AT, n + 1);
+}

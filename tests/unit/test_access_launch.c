@@ -1,0 +1,148 @@
+/*
+ * test_access_launch.c - what accesses of a launch come to: kernels of tests/golden/access/launch.cu on five architectures
+ * against figures that follow from source and geometry. Of one request: test_access.c.
+ */
+#include "kbn_test.h"
+
+#include <math.h>
+
+#include "arena.h"
+#include "cubin.h"
+#include "kernel_access.h"
+#include "kernel_view.h"
+
+static const char *const archs[] = {"80", "86", "90", "100", "120", NULL};
+
+/* What is said of a kernel with these blocks of a launch of two, in the arena. */
+static const struct metric_access *of(const char *arch, const char *kernel, uint32_t threads,
+				      int32_t n, struct arena *arena)
+{
+	static const uint64_t out = UINT64_C(0x7f0000000000), in = UINT64_C(0x7f1000000000);
+	struct kernel_access_launch x = {
+		.grid = {2, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}, .params_n = 20};
+	const struct metric_access *m;
+	struct kernel_view view;
+	struct cubin c;
+	struct err e = {0};
+	uint8_t params[20], known[20], *data;
+	char path[96];
+	size_t bytes;
+
+	memcpy(params, &out, 8);
+	memcpy(params + 8, &in, 8);
+	memcpy(params + 16, &n, 4);
+	memset(known, 0xff, sizeof(known));
+	snprintf(path, sizeof(path), "tests/golden/access/launch.sm_%s.cubin", arch);
+	data = load_file(path, &bytes);
+	if (cubin_open(&c, buf_of(data, bytes), &e) < 0)
+		fail_msg("%s: %s", path, e.text);
+	for (size_t i = 0; i < c.functions_n; i++)
+		if (c.functions[i].is_kernel && !strcmp(c.functions[i].name, kernel))
+			x.function = &c.functions[i];
+	assert_non_null(x.function);
+	if (kernel_view_open(&view, (int)c.sm, x.function, &e) != 0)
+		fail_msg("%s", e.text);
+	x.cubin = &c;
+	x.view = &view;
+	x.params = params;
+	x.known = known;
+	m = kernel_access_read(&x, arena, &e);
+	assert_non_null(m);
+	kernel_view_close(&view);
+	cubin_close(&c);
+	free(data);
+	return m;
+}
+
+static void is_derived(const struct quantity *q, double value, const char *arch, const char *what)
+{
+	if (q->label != QUANTITY_DERIVED || q->value != value)
+		fail_msg("sm_%s %s: %s %g, not %g", arch, what, quantity_label_names[q->label],
+			 q->value, value);
+}
+
+static void lanes_that_are_not_there_do_nothing(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++)
+		for (uint32_t threads = 1; threads <= 128; threads += threads == 1 ? 47 : 40) {
+			struct arena *arena = arena_new();
+			const struct metric_access *m = of(*arch, "one_each", threads, 0, arena);
+
+			is_derived(&m->global_load_bytes, 2 * 4 * threads, *arch, "loads");
+			is_derived(&m->global_store_bytes, 2 * 4 * threads, *arch, "stores");
+			is_derived(&m->atomics, 2 * threads, *arch, "atomics");
+			arena_free(arena);
+		}
+}
+
+static void lanes_count_warp_by_warp(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "two_stores", 128, 0, arena);
+
+		is_derived(&m->global_store_bytes, 2 * 4 * 40, *arch, "stores");
+		arena_free(arena);
+	}
+}
+
+/* The last that all have in common is executed by each group of lanes that left the loop together. */
+static void leaving_in_two_turns_costs_one_instruction(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *together = of(*arch, "leaving", 32, 128, arena),
+					   *apart = of(*arch, "leaving", 32, 101, arena);
+
+		assert_int_equal(together->warp_instructions.label, QUANTITY_DERIVED);
+		is_derived(&apart->warp_instructions, together->warp_instructions.value + 2, *arch,
+			   "instructions of two warps");
+		arena_free(arena);
+	}
+}
+
+static void each_request_counts_once(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "warps_differ", 64, 0, arena);
+
+		is_derived(&m->sectors_per_request_load, (1 * 4 + 3 * 8) / 4.0, *arch, "sectors");
+		is_derived(&m->excess_sectors, 2 * 3 * 4, *arch, "excess");
+		is_derived(&m->wasted_sectors, 2 * 3 * 4, *arch, "waste");
+		is_derived(&m->global_load_bytes, 2 * 4 * 128, *arch, "loads");
+		arena_free(arena);
+	}
+}
+
+static void what_is_called_may_load(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "calling", 64, 0, arena);
+
+		assert_int_equal(m->global_load_bytes.label, QUANTITY_UNKNOWN);
+		assert_int_equal(m->sectors_per_request_load.label, QUANTITY_UNKNOWN);
+		assert_int_equal(m->warp_instructions.label, QUANTITY_UNKNOWN);
+		is_derived(&m->global_store_bytes, 2 * 4 * 64, *arch, "stores");
+		arena_free(arena);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lanes_that_are_not_there_do_nothing),
+		cmocka_unit_test(lanes_count_warp_by_warp),
+		cmocka_unit_test(leaving_in_two_turns_costs_one_instruction),
+		cmocka_unit_test(each_request_counts_once),
+		cmocka_unit_test(what_is_called_may_load),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
