@@ -123,6 +123,22 @@ bool render_any_cliff(const struct report *r, size_t n)
 	return false;
 }
 
+bool render_any_room(const struct report *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (r->kernels[i].occupancy_known)
+			return true;
+	return false;
+}
+
+bool render_any_class(const struct report *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(r->kernels[i].verdict.class, "unknown") != 0)
+			return true;
+	return false;
+}
+
 char *render_room(char out[RENDER_ROOM], const struct occupancy *o)
 {
 	char pct[TEXT_NUMBER];
@@ -153,9 +169,24 @@ static size_t put_pairs(char *out, size_t room, const char *kind, const struct m
 	if (isnan(p->bias_us))
 		return (size_t)snprintf(out, room, "%s %s (what is off differs by device)", n,
 					kind);
-	return (size_t)snprintf(out, room, "%s %s (%s us off, +-%s%s)", n, kind,
+	return (size_t)snprintf(out, room, "%s %s (%s us taken off each, +-%s us%s)", n, kind,
 				text_real(bias, p->bias_us), text_real(off, p->uncertainty_us),
 				more);
+}
+
+char *render_gain(char out[RENDER_GAIN], double low_pct, double high_pct)
+{
+	char high[TEXT_NUMBER];
+	size_t at = 0;
+
+	out[0] = '\0';
+	if (isnan(low_pct) || isnan(high_pct))
+		return out;
+	if (low_pct < high_pct)
+		at = (size_t)snprintf(out, RENDER_GAIN, "%.*f to ",
+				      low_pct < 10 && low_pct != floor(low_pct) ? 1 : 0, low_pct);
+	snprintf(out + at, RENDER_GAIN - at, "%s", text_pct(high, high_pct));
+	return out;
 }
 
 void render_bins(const struct report_accounting *a, struct render_bin bins[RENDER_BINS])
@@ -186,15 +217,16 @@ char *render_timing(char out[RENDER_TIMING], const struct report_timing *t)
 		return out;
 	}
 	if (t->gated.n)
-		at = put_pairs(out, RENDER_TIMING, t->gated.n == 1 ? "gated pair" : "gated pairs",
+		at = put_pairs(out, RENDER_TIMING,
+			       t->gated.n == 1 ? "gated pair of events" : "gated pairs of events",
 			       &t->gated, "");
 	if (t->gated.n && t->plain.n)
 		at += (size_t)snprintf(out + at, RENDER_TIMING - at, ", ");
 	if (t->plain.n)
 		put_pairs(out + at, RENDER_TIMING - at,
 			  t->gated.n        ? "plain"
-			  : t->plain.n == 1 ? "plain pair"
-					    : "plain pairs",
+			  : t->plain.n == 1 ? "plain pair of events"
+					    : "plain pairs of events",
 			  &t->plain, " or more");
 	return out;
 }

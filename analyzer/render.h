@@ -59,14 +59,19 @@ const char *render_limiter(const struct report_kernel *k);
  * are in Markdown and JSON.
  */
 char *render_cliff(char out[TEXT_NUMBER], const struct report_kernel *k);
-/* What render_limiter and render_cliff mean, for below a table. */
-#define RENDER_GRID_MEANS "fewer blocks than the GPU has room for"
+/* What the columns of a table mean, for below it. */
+#define RENDER_ROOM_MEANS  "warps that an SM has room for, in percent of the most that it can hold"
+#define RENDER_WAVES_MEANS "blocks of the grid to blocks that the GPU holds at once"
+#define RENDER_GRID_MEANS  "fewer blocks than the GPU has room for"
 #define RENDER_CLIFF_MEANS                                                                      \
 	"shared memory that a block may add (+) before an SM holds one block fewer; above the " \
 	"cliff how much less (-) makes room for two blocks"
 /* Whether any of the first `n` kernels has that limiter, or a cliff that is known. */
 bool render_any_grid(const struct report *r, size_t n);
 bool render_any_cliff(const struct report *r, size_t n);
+/* Whether the occupancy, or the class, of any of the first `n` kernels is known. */
+bool render_any_room(const struct report *r, size_t n);
+bool render_any_class(const struct report *r, size_t n);
 
 /* One row of the occupancy table, for people. */
 struct render_limit {
@@ -94,9 +99,14 @@ struct render_bin {
 /* Each launch is in one of them: they add up to the launches seen. An empty one is worth no row, but for the first. */
 void render_bins(const struct report_accounting *a, struct render_bin bins[RENDER_BINS]);
 
-#define RENDER_TIMING 160
+#define RENDER_GAIN 64
 
-/* How the times were taken: "313 gated pairs (2.08 us off, +-0.200), 17 plain (...)". */
+/* What an experiment saves: "59 to 72%"; "" when not known. */
+char *render_gain(char out[RENDER_GAIN], double low_pct, double high_pct);
+
+#define RENDER_TIMING 240
+
+/* How the times were taken: "313 gated pairs of events (2.08 us taken off each, +-0.200 us), 17 plain (...)". */
 char *render_timing(char out[RENDER_TIMING], const struct report_timing *t);
 
 #define RENDER_UNCERTAIN_PCT 20

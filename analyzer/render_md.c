@@ -253,12 +253,19 @@ static void kernel_table(const struct report *r, FILE *out)
 	}
 	if (n < r->kernels_n)
 		fprintf(out, "\n%zu more in report.json.\n", r->kernels_n - n);
+	fputs("\n", out);
 	if (render_any_uncertain(r, n))
-		fprintf(out, "\n~ uncertain by more than %d%%\n", RENDER_UNCERTAIN_PCT);
+		fprintf(out, "- ~ uncertain by more than %d%%\n", RENDER_UNCERTAIN_PCT);
+	if (render_any_room(r, n))
+		fputs("- max occupancy: " RENDER_ROOM_MEANS "\n"
+		      "- limited by: what keeps more warps from an SM",
+		      out);
 	if (render_any_grid(r, n))
-		fputs("\n" RENDER_GRID ": " RENDER_GRID_MEANS "\n", out);
+		fputs("; " RENDER_GRID ": " RENDER_GRID_MEANS, out);
+	if (render_any_room(r, n))
+		fputs("\n- waves: " RENDER_WAVES_MEANS "\n", out);
 	if (render_any_cliff(r, n))
-		fputs("\ncliff: " RENDER_CLIFF_MEANS "\n", out);
+		fputs("- cliff: " RENDER_CLIFF_MEANS "\n", out);
 	fputs("\n", out);
 }
 
@@ -267,6 +274,7 @@ static void kernel_table(const struct report *r, FILE *out)
 static void baseline(const struct report_kernel *k, FILE *out)
 {
 	const struct metric_times *t = &k->times;
+	struct quantity total = t->total;
 	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], d[TEXT_NUMBER], e[TEXT_NUMBER],
 		f[TEXT_NUMBER];
 
@@ -288,7 +296,9 @@ static void baseline(const struct report_kernel *k, FILE *out)
 	if (count_volume(k->cluster) > 1)
 		fprintf(out, "- cluster: %u x %u x %u\n", k->cluster[0], k->cluster[1],
 			k->cluster[2]);
-	quantity("total", &t->total, show_us, out);
+	if (total.label == QUANTITY_ESTIMATED)
+		total.why = NULL; /* said of the kernel time of the run */
+	quantity("total", &total, show_us, out);
 	if (t->why)
 		fprintf(out, "- median: not known (%s)\n", t->why);
 	else
@@ -306,7 +316,12 @@ static void baseline(const struct report_kernel *k, FILE *out)
 
 static const char *show_gflops(char out[TEXT_NUMBER], double v)
 {
-	snprintf(out, TEXT_NUMBER, "%.4g GFLOP/s", v);
+	static const char *const units[] = {"GFLOP/s", "TFLOP/s", "PFLOP/s"};
+	int unit = 0;
+
+	for (; v >= 1000 && unit < 2; unit++)
+		v /= 1000;
+	snprintf(out, TEXT_NUMBER, "%.4g %s", v, units[unit]);
 	return out;
 }
 
@@ -324,6 +339,8 @@ static const char *show_intensity(char out[TEXT_NUMBER], double v)
 
 static const char *show_count(char out[TEXT_NUMBER], double v)
 {
+	if (v >= 0 && v < 1e15 && v == floor(v))
+		return text_count(out, (uint64_t)v);
 	snprintf(out, TEXT_NUMBER, "%.6g", v);
 	return out;
 }
@@ -562,9 +579,8 @@ static void stall_reasons(const struct report_kernel *k, FILE *out)
 	if (!k->stalls)
 		return;
 	memcpy(of, (const struct quantity *[]){METRIC_STALL_LIST(AT)}, REASONS * sizeof(*of));
-	fputs("#### Stall Reasons\n\nWhy resident warps do not issue, *estimated*: ", out);
-	plain(k->stalls->wait.why, out);
-	fputs(".\n\n| reason | share | between |\n|---|---:|---:|\n", out);
+	fputs("#### Stall Reasons\n\n| reason | share, estimated | between |\n|---|---:|---:|\n",
+	      out);
 	for (size_t n = 0; n < REASONS; n++) {
 		size_t top = REASONS;
 
@@ -618,6 +634,62 @@ static void section(const struct report_kernel *k, size_t number, FILE *out)
 	render_md_advice(k, out);
 }
 
+/* What stands in every section, said once. */
+static void how_to_read(const struct report *r, size_t n, FILE *out)
+{
+	const char *stalls = NULL;
+
+	for (size_t i = 0; i < n && !stalls; i++)
+		if (r->kernels[i].stalls)
+			stalls = r->kernels[i].stalls->wait.why;
+	fprintf(out,
+		"## Kernels\n\n"
+		"How to read the sections; `kbn help KBN-...` explains each id.\n\n"
+		"- Roofline Classification: the class of a kernel whose work nobody states (`kbn report --work FILE`) is unknown (%s). Then it is there only where time and geometry alone say something, and what needs a class is not recommended.\n"
+		"- Occupancy: `limiting` is the resource that keeps more blocks from an SM when there are blocks enough.\n"
+		"- Compute/Load Ratio: of one turn of a loop and one warp. `computes`: matrix products or multiply-adds; `loads`, `async`: loads from global memory, copies that a warp need not wait for; `ratio`: products to 512 bytes loaded (16 a lane), `raw`: to loads. The loop that computes most is bold.\n"
+		"- SASS Instruction Mix: how many there are in the code, not how often they ran. `stall`: cycles that the control code makes a warp wait before its next instruction; `reducible`: how many of these are longer than anything needs.\n"
+		"- Memory Access: of one instruction of one warp. Sectors have 32 bytes: 4 are ideal for words of 4 bytes, 8 for 8, 16 for 16. Wavefronts are turns of shared memory: 1 is ideal for words of 4 bytes. `excess`: more than that.\n",
+		WORK_UNKNOWN);
+	if (stalls) {
+		fputs("- Stall Reasons: of the cycles in which resident warps do not issue, what they wait for: ",
+		      out);
+		plain(stalls, out);
+		fputs(".\n", out);
+	}
+	fputs("- Smem Cliff: what more or less shared memory per block does to the blocks on an SM.\n"
+	      "- Recommended Optimizations: best first. `change` one thing, then see whether what to `expect` comes true.\n\n",
+	      out);
+}
+
+/* How much of a run there is, on what, and how well it was timed. */
+static void the_run(const struct report *r, FILE *out)
+{
+	if (!r->devices_n && r->is_given)
+		return;
+	fputs(r->is_given ? "## The device\n\n" : "## The run\n\n", out);
+	if (r->devices_n)
+		devices(r, out);
+	if (!r->is_given) {
+		accounting(&r->accounting, out);
+		workload_time(r, out);
+	}
+}
+
+static void notes(const struct report *r, FILE *out)
+{
+	if (!r->notes_n)
+		return;
+	fputs("## Notes\n\n", out);
+	for (size_t i = 0; i < r->notes_n; i++) {
+		fprintf(out, "- %s ", r->notes[i].id);
+		plain(r->notes[i].text, out);
+		fputs("\n", out);
+	}
+	fprintf(out, "\n`kbn help %s` says why, and what to do; so for every id here.\n\n",
+		r->notes[0].id);
+}
+
 static int report_md(const struct report *r, const struct render_options *o, FILE *out,
 		     struct err *e)
 {
@@ -634,30 +706,13 @@ static int report_md(const struct report *r, const struct render_options *o, FIL
 		given(r, out);
 	else
 		runs(r, out);
-	if (r->devices_n)
-		devices(r, out);
-	if (!r->is_given) {
-		accounting(&r->accounting, out);
-		workload_time(r, out);
-	}
 	render_md_first(r, out);
-	if (r->notes_n) {
-		fputs("## Notes\n\n", out);
-		for (size_t i = 0; i < r->notes_n; i++) {
-			fprintf(out, "- %s ", r->notes[i].id);
-			plain(r->notes[i].text, out);
-			fputs("\n", out);
-		}
-		fprintf(out, "\n`kbn help %s` says why, and what to do; so for every id here.\n\n",
-			r->notes[0].id);
-	}
 	kernel_table(r, out);
 	render_cases_md(r, out);
+	the_run(r, out);
+	notes(r, out);
 	if (n)
-		fprintf(out,
-			"## Kernels\n\nThe class of a kernel whose work nobody states (`kbn report --work FILE`) is unknown (%s"
-			"): Roofline Classification is there where time and geometry alone say something, and what needs a class is not recommended. analyzer/ADVICE.md explains every KBN-A.\n\n",
-			WORK_UNKNOWN);
+		how_to_read(r, n, out);
 	for (size_t i = 0; i < n; i++)
 		section(&r->kernels[i], i + 1, out);
 	if (n < r->kernels_n)

@@ -12,21 +12,9 @@ static void item(const char *lead, const char *text, FILE *out)
 	fputs("\n", out);
 }
 
-/* "59 to 72%" */
-static void range(double low, double high, FILE *out)
-{
-	char t[TEXT_NUMBER];
-
-	if (isnan(low) || isnan(high))
-		return;
-	if (low < high)
-		fprintf(out, "%.*f to ", low < 10 && low != floor(low) ? 1 : 0, low);
-	fputs(text_pct(t, high), out);
-}
-
 void render_md_first(const struct report *r, FILE *out)
 {
-	char label[RENDER_LABEL];
+	char label[RENDER_LABEL], gain[RENDER_GAIN];
 
 	if (!r->advice_n)
 		return;
@@ -40,13 +28,15 @@ void render_md_first(const struct report *r, FILE *out)
 			fputs(": ", out);
 		}
 		fprintf(out, "**%s** (%s)", a->advice->title, a->advice->id);
-		if (a->kernel && !isnan(a->gain_high_pct)) {
-			fputs(", saves ", out);
-			range(a->gain_low_pct, a->gain_high_pct, out);
-			fputs(" of all kernel time (estimated)", out);
-		}
+		if (a->kernel && !isnan(a->gain_high_pct))
+			fprintf(out, ", saves %s of all kernel time (estimated)",
+				render_gain(gain, a->gain_low_pct, a->gain_high_pct));
 		fputs(": ", out);
 		render_md_plain(a->advice->evidence[0], out);
+		fputs(". *Try*: ", out);
+		render_md_plain(a->advice->change, out);
+		fputs(". *Expect*: ", out);
+		render_md_plain(a->advice->expect, out);
 		fputs(".\n", out);
 	}
 	fputs("\n", out);
@@ -54,9 +44,10 @@ void render_md_first(const struct report *r, FILE *out)
 
 static void advice(const struct metric_advice *a, size_t number, FILE *out)
 {
-	fprintf(out, "%zu. **%s** (%s): ", number, a->title, a->id);
-	range(a->gain_low_pct, a->gain_high_pct, out);
-	fputs(" of this kernel's time (estimated)\n", out);
+	char gain[RENDER_GAIN];
+
+	fprintf(out, "%zu. **%s** (%s): saves %s of this kernel's time (estimated)\n", number,
+		a->title, a->id, render_gain(gain, a->gain_low_pct, a->gain_high_pct));
 	for (int i = 0; i < a->evidence_n; i++)
 		item("", a->evidence[i], out);
 	for (int i = 0; i < a->conflicts_n; i++)

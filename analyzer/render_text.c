@@ -13,7 +13,8 @@
 #define TEXT_KERNELS 20 /* rows unless asked for more */
 #define NAME_COLUMNS 22 /* least room for a name; columns of figures give way to it */
 #define COMMAND      16 /* least room for a command beside its end */
-#define FIRST_LABEL  40 /* columns of the name of the kernel to begin with */
+#define FIRST_LABEL  40 /* columns of the name of a kernel to begin with */
+#define FIRST        3  /* things to do first; all are in the other formats */
 #define LEAST        40 /* columns of the narrowest terminal that is cared for */
 
 static void rule(int columns, FILE *out)
@@ -203,6 +204,11 @@ static void cell_limit(char out[TEXT_NUMBER], const struct report_kernel *k)
 	snprintf(out, TEXT_NUMBER, "%s", render_limiter(k));
 }
 
+static void cell_class(char out[TEXT_NUMBER], const struct report_kernel *k)
+{
+	snprintf(out, TEXT_NUMBER, "%s", k->verdict.class);
+}
+
 static void cell_cliff(char out[TEXT_NUMBER], const struct report_kernel *k)
 {
 	render_cliff(out, k);
@@ -214,72 +220,107 @@ static const struct column {
 	int width, stays;
 	void (*cell)(char out[TEXT_NUMBER], const struct report_kernel *k);
 } all_columns[] = {
-	{"share", 6, 8, cell_share},       {"total", 8, 7, cell_total},
-	{"median", 9, 5, cell_median},     {"launches", 9, 6, cell_launches},
+	{"share", 6, 9, cell_share},       {"total", 8, 8, cell_total},
+	{"median", 9, 6, cell_median},     {"launches", 9, 7, cell_launches},
 	{"max occ", 7, 3, cell_occupancy}, {"waves", 6, 2, cell_waves},
 	{"limit", 9, 4, cell_limit},       {"cliff", 8, 1, cell_cliff},
+	{"class", 8, 5, cell_class},
 };
 #define COLUMNS (sizeof(all_columns) / sizeof(*all_columns))
 
-/* Whether there is room for all that stay as long as `c` does, and a name. */
-static bool has_room(const struct column *c, int columns)
+/* A class that no kernel has is no column. */
+static bool is_wanted(const struct column *c, const struct report *r, size_t n)
 {
-	int width = NAME_COLUMNS;
-
-	for (size_t i = 0; i < COLUMNS; i++)
-		if (all_columns[i].stays >= c->stays)
-			width += all_columns[i].width + 1;
-	return width <= columns;
+	return c->cell != cell_class || render_any_class(r, n);
 }
 
-static void legend(const struct report *r, size_t n, int columns, FILE *out)
+struct layout {
+	const struct column *shown[COLUMNS], *left_out[COLUMNS];
+	size_t shown_n, left_out_n;
+	int name; /* columns for the name of the kernel */
+};
+
+/* A column is shown when there is room for all that stay as long as it does, and a name. */
+static void lay_out(struct layout *l, const struct report *r, size_t n, int columns)
 {
-	char left_out[TEXT_LINE] = "";
+	*l = (struct layout){.name = columns};
+	for (size_t i = 0; i < COLUMNS; i++) {
+		const struct column *c = &all_columns[i];
+		int width = NAME_COLUMNS;
+
+		if (!is_wanted(c, r, n))
+			continue;
+		for (size_t k = 0; k < COLUMNS; k++)
+			if (all_columns[k].stays >= c->stays && is_wanted(&all_columns[k], r, n))
+				width += all_columns[k].width + 1;
+		if (width > columns) {
+			l->left_out[l->left_out_n++] = c;
+			continue;
+		}
+		l->shown[l->shown_n++] = c;
+		l->name -= c->width + 1;
+	}
+}
+
+/* What a column of figures means, where it is not said by its title; NULL = nothing to say. */
+static const char *meaning(const struct column *c, const struct report *r, size_t n)
+{
+	if (c->cell == cell_occupancy && render_any_room(r, n))
+		return RENDER_ROOM_MEANS;
+	if (c->cell == cell_waves && render_any_room(r, n))
+		return RENDER_WAVES_MEANS;
+	if (c->cell == cell_cliff && render_any_cliff(r, n))
+		return RENDER_CLIFF_MEANS;
+	return NULL;
+}
+
+static void legend(const struct report *r, size_t n, const struct layout *l, int columns, FILE *out)
+{
+	char line[TEXT_LINE] = "";
 	size_t at = 0;
 
 	if (render_any_uncertain(r, n))
-		fprintf(out, "~      uncertain by more than %d%%\n", RENDER_UNCERTAIN_PCT);
-	for (size_t i = 0; i < COLUMNS; i++) {
-		const struct column *c = &all_columns[i];
+		fprintf(out, "%-8s uncertain by more than %d%%\n", "~", RENDER_UNCERTAIN_PCT);
+	for (size_t i = 0; i < l->shown_n; i++) {
+		const char *means = meaning(l->shown[i], r, n);
 
-		if (!has_room(c, columns))
-			at += (size_t)snprintf(left_out + at, sizeof(left_out) - at, "%s%s",
-					       at ? ", " : "", c->title);
-		else if (c->cell == cell_limit && render_any_grid(r, n))
-			text_wrapped(RENDER_GRID "   ", RENDER_GRID_MEANS, columns, out);
-		else if (c->cell == cell_cliff && render_any_cliff(r, n))
-			text_wrapped("cliff  ", RENDER_CLIFF_MEANS, columns, out);
+		if (l->shown[i]->cell == cell_limit && render_any_grid(r, n))
+			text_wrapped(RENDER_GRID "     ", RENDER_GRID_MEANS, columns, out);
+		if (!means)
+			continue;
+		snprintf(line, sizeof(line), "%-8s ", l->shown[i]->title);
+		text_wrapped(line, means, columns, out);
 	}
+	for (size_t i = 0; i < l->left_out_n; i++)
+		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s", at ? ", " : "",
+				       l->left_out[i]->title);
 	if (at)
-		text_wrapped("left out for want of room: ", left_out, columns, out);
+		text_wrapped("left out for want of room: ", line, columns, out);
 }
 
 static void table(const struct report *r, const struct render_options *o, FILE *out)
 {
 	size_t top = o->top ? o->top : TEXT_KERNELS, n = r->kernels_n < top ? r->kernels_n : top;
-	int name = o->columns;
+	struct layout l;
 
+	lay_out(&l, r, n, o->columns);
 	rule(o->columns, out);
-	for (size_t c = 0; c < COLUMNS; c++)
-		if (has_room(&all_columns[c], o->columns)) {
-			fprintf(out, "%*s ", all_columns[c].width, all_columns[c].title);
-			name -= all_columns[c].width + 1;
-		}
+	for (size_t c = 0; c < l.shown_n; c++)
+		fprintf(out, "%*s ", l.shown[c]->width, l.shown[c]->title);
 	fputs("kernel\n", out);
 	for (size_t i = 0; i < n; i++) {
 		char cell[TEXT_NUMBER], label[RENDER_LABEL];
 
-		for (size_t c = 0; c < COLUMNS; c++)
-			if (has_room(&all_columns[c], o->columns)) {
-				all_columns[c].cell(cell, &r->kernels[i]);
-				fprintf(out, "%*s ", all_columns[c].width, cell);
-			}
-		fprintf(out, "%s\n", render_label(label, &r->kernels[i], (size_t)name));
+		for (size_t c = 0; c < l.shown_n; c++) {
+			l.shown[c]->cell(cell, &r->kernels[i]);
+			fprintf(out, "%*s ", l.shown[c]->width, cell);
+		}
+		fprintf(out, "%s\n", render_label(label, &r->kernels[i], (size_t)l.name));
 	}
 	if (n < r->kernels_n)
 		fprintf(out, "%6s ... and %zu kernel shapes more\n", "", r->kernels_n - n);
 	rule(o->columns, out);
-	legend(r, n, o->columns, out);
+	legend(r, n, &l, o->columns, out);
 	if (r->cases_n)
 		rule(o->columns, out);
 	render_cases_text(r, o->columns, out);
@@ -303,30 +344,83 @@ static void notes(const struct report *r, int columns, FILE *out)
 	}
 }
 
-/* In one line: the rest is in the other formats. */
+/* "tensor_bad: Use the tensor cores (KBN-A011), saves 18 to 24.9% of all kernel time (estimated)" */
+static void first_title(const struct report_advice *a, const char *of, const char *lead,
+			int columns, FILE *out)
+{
+	const size_t most = (size_t)(columns < 2 * FIRST_LABEL ? columns / 2 : FIRST_LABEL);
+	char label[RENDER_LABEL], line[RENDER_LABEL + 400], gain[RENDER_GAIN], saves[128] = "";
+
+	if (*render_gain(gain, a->gain_low_pct, a->gain_high_pct))
+		snprintf(saves, sizeof(saves), ", saves %s of %s (estimated)", gain, of);
+	snprintf(line, sizeof(line), "%s%s%s (%s)%s",
+		 a->kernel ? render_label(label, a->kernel, most) : "", a->kernel ? ": " : "",
+		 a->advice->title, a->advice->id, saves);
+	text_wrapped(lead, line, columns, out);
+}
+
+static void first_item(const struct report_advice *a, const char *of, size_t number, int columns,
+		       FILE *out)
+{
+	char lead[16];
+
+	snprintf(lead, sizeof(lead), "%zu  ", number);
+	first_title(a, of, lead, columns, out);
+	text_wrapped("   why     ", a->advice->evidence[0], columns, out);
+	text_wrapped("   try     ", a->advice->change, columns, out);
+	text_wrapped("   expect  ", a->advice->expect, columns, out);
+}
+
+/* The first for each kernel in its order: without times no kernel is known to matter more. */
+static size_t first_of_kernels(const struct report *r, struct report_advice list[FIRST])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->kernels_n && n < FIRST; i++) {
+		const struct report_kernel *k = &r->kernels[i];
+		const struct metric_advice *a = k->advice.items;
+
+		if (k->advice.n)
+			list[n++] = (struct report_advice){k, a, a->gain_low_pct, a->gain_high_pct};
+	}
+	return n;
+}
+
+/* What is slow, why, what to try and which number will tell. */
 static void first(const struct report *r, int columns, FILE *out)
 {
-	const struct report_advice *a = r->advice;
-	char label[RENDER_LABEL], line[RENDER_LABEL + 400], high[TEXT_NUMBER];
-	int n;
+	const bool is_run = r->advice_n > 0;
+	struct report_advice own[FIRST];
+	const struct report_advice *list = is_run ? r->advice : own;
+	size_t n = is_run ? r->advice_n : first_of_kernels(r, own);
 
-	if (!r->advice_n)
+	if (!n)
 		return;
-	if (!a->kernel) {
-		snprintf(line, sizeof(line), "%s (%s)", a->advice->title, a->advice->id);
-	} else {
-		n = snprintf(line, sizeof(line), "%s: %s (%s)",
-			     render_label(label, a->kernel,
-					  (size_t)(columns < 2 * FIRST_LABEL ? columns / 2
-									     : FIRST_LABEL)),
-			     a->advice->title, a->advice->id);
-		if (!isnan(a->gain_high_pct) && n > 0 && (size_t)n < sizeof(line))
-			snprintf(line + n, sizeof(line) - (size_t)n,
-				 ", %.0f to %s of this kernel's time",
-				 floor(a->advice->gain_low_pct),
-				 text_pct(high, a->advice->gain_high_pct));
-	}
-	text_wrapped("first  ", line, columns, out);
+	rule(columns, out);
+	fputs("What to do first\n", out);
+	for (size_t i = 0; i < n && i < FIRST; i++)
+		first_item(&list[i], is_run ? "all kernel time" : "this kernel's time", i + 1,
+			   columns, out);
+	if (n > FIRST)
+		fprintf(out, "   ... and %zu more\n", n - FIRST);
+	rule(columns, out);
+}
+
+/* Where the rest is. */
+static void more(const struct report *r, int columns, FILE *out)
+{
+	if (!r->kernels_n)
+		return;
+	text_wrapped("more     ",
+		     "--md has a section for each kernel, --html -o FILE a page with a roofline",
+		     columns, out);
+	if (!render_any_class(r, r->kernels_n))
+		text_wrapped(
+			"         ",
+			r->is_given
+				? "--gemm, --flops and --bytes state its work: then the class and shares of the peaks, too"
+				: "--work FILE states the work of kernels: then the class and shares of the peaks, too",
+			columns, out);
 }
 
 static int report_text(const struct report *r, const struct render_options *options, FILE *out,
@@ -352,6 +446,7 @@ static int report_text(const struct report *r, const struct render_options *opti
 		table(r, &o, out);
 	first(r, o.columns, out);
 	notes(r, o.columns, out);
+	more(r, o.columns, out);
 	return ferror(out) ? err_set(e, ERR_IO, -1, "cannot write the table") : 0;
 }
 

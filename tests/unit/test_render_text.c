@@ -149,16 +149,108 @@ static void formats_agree_on_limits(void **state)
 	md = render(&render_md, &f.report, 100, 0);
 	assert_non_null(strstr(text, "  6.25%  1.515    shared  -4.2 KB kernel\n"));
 	assert_non_null(strstr(md, "| 6.25% | shared | 1.515 | -4.2 KB | unknown | `kernel` |"));
-	assert_non_null(strstr(text, "\ngrid   fewer blocks than"));
-	assert_non_null(strstr(md, "\ngrid: fewer blocks than"));
-	assert_non_null(strstr(text, "\ncliff  shared memory that"));
-	assert_non_null(strstr(md, "\ncliff: shared memory that"));
+	assert_non_null(strstr(text, "\nmax occ  " RENDER_ROOM_MEANS "\n"));
+	assert_non_null(strstr(md, "\n- max occupancy: " RENDER_ROOM_MEANS "\n"));
+	assert_non_null(strstr(text, "\nwaves    " RENDER_WAVES_MEANS "\n"));
+	assert_non_null(strstr(md, "\n- waves: " RENDER_WAVES_MEANS "\n"));
+	assert_non_null(strstr(text, "\ngrid     fewer blocks than"));
+	assert_non_null(strstr(md, "from an SM; grid: fewer blocks than"));
+	assert_non_null(strstr(text, "\ncliff    shared memory that"));
+	assert_non_null(strstr(md, "\n- cliff: shared memory that"));
 	free(text);
 	free(md);
 	f.report.kernels_n = 1; /* neither limited by its grid nor without a cliff */
 	text = render(&render_text, &f.report, 100, 0);
 	assert_null(strstr(text, "\ngrid "));
 	assert_non_null(strstr(text, "\ncliff "));
+	free(text);
+	fixture_report_close(&f);
+}
+
+/* A class is shown when there is one, and where it comes from is said when there is none. */
+static void classes_when_known(void **state)
+{
+	struct fixture_report f;
+	char *text;
+
+	(void)state;
+	fixture_report_open(&f);
+	for (size_t i = 0; i < f.report.kernels_n; i++)
+		f.report.kernels[i].verdict.class = "unknown";
+	text = render(&render_text, &f.report, 101, 0);
+	assert_null(strstr(text, " class kernel\n"));
+	assert_non_null(strstr(text, "\n         --work FILE states"));
+	free(text);
+	f.report.kernels[0].verdict.class = "memory";
+	text = render(&render_text, &f.report, 101, 0);
+	assert_non_null(strstr(text, "    cliff    class kernel\n"));
+	assert_non_null(strstr(text, "   memory saxpy"));
+	assert_null(strstr(text, "--work FILE states"));
+	free(text);
+	text = render(&render_text, &f.report, 100, 0);
+	assert_non_null(strstr(text, "    limit    class kernel\n"));
+	assert_non_null(strstr(text, "left out for want of room: cliff\n"));
+	free(text);
+	fixture_report_close(&f);
+}
+
+/* What is slow, why, what to try and which number will tell: of the first three, in both formats. */
+static void begins_with_what_to_do(void **state)
+{
+	const struct metric_advice a = {.id = "KBN-A019",
+					.title = "Remove the spills",
+					.evidence = {"312 instructions spill", "392 bytes"},
+					.evidence_n = 2,
+					.change = "allow more registers",
+					.expect = "no LDL and STL",
+					.otherwise = "fewer warps cost more"};
+	struct metric_advice own = a;
+	struct fixture_report f;
+	char *text, *md;
+
+	(void)state;
+	own.gain_low_pct = 0;
+	own.gain_high_pct = 97.8;
+	fixture_report_open(&f);
+	const struct report_advice list[] = {{&f.report.kernels[1], &a, 14.2, 24.9},
+					     {&f.report.kernels[1], &a, NAN, NAN},
+					     {NULL, &a, NAN, NAN},
+					     {&f.report.kernels[1], &a, 0.6, 0.704},
+					     {&f.report.kernels[1], &a, 0.5, 0.5}};
+	f.report.kernels[1].short_name = "slow";
+	f.report.kernels[1].variant = "";
+	f.report.advice = list;
+	f.report.advice_n = 5;
+	text = render(&render_text, &f.report, 100, 0);
+	md = render(&render_md, &f.report, 100, 0);
+	assert_non_null(strstr(
+		text, "\n1  slow: Remove the spills (KBN-A019), saves 14 to 24.9% of all kernel "
+		      "time (estimated)\n   why     312 instructions spill\n"
+		      "   try     allow more registers\n   expect  no LDL and STL\n"
+		      "2  slow: Remove the spills (KBN-A019)\n"));
+	assert_non_null(strstr(text, "\n3  Remove the spills (KBN-A019)\n"));
+	assert_non_null(strstr(text, "\n   ... and 2 more\n"));
+	assert_non_null(strstr(
+		md, "\n1. slow: **Remove the spills** (KBN-A019), saves 14 to 24.9% of all kernel "
+		    "time (estimated): 312 instructions spill. *Try*: allow more registers. "
+		    "*Expect*: no LDL and STL.\n"));
+	assert_non_null(strstr(
+		md, "\n4. slow: **Remove the spills** (KBN-A019), saves 0.6 to 0.70% of all"));
+	assert_true(strstr(md, "## What to do first") < strstr(md, "## Kernels by total time"));
+	assert_true(strstr(md, "## Kernels by total time") < strstr(md, "## The run"));
+	free(text);
+	free(md);
+	f.report.advice_n = 0; /* of no time of the run: what the kernels say by themselves */
+	for (size_t i = 0; i < f.report.kernels_n; i++)
+		f.report.kernels[i].advice.n = 0;
+	text = render(&render_text, &f.report, 100, 0);
+	assert_null(strstr(text, "What to do first"));
+	free(text);
+	f.report.kernels[1].advice = (struct metric_advices){.items = &own, .n = 1};
+	text = render(&render_text, &f.report, 100, 0);
+	assert_non_null(strstr(
+		text, "\n1  slow: Remove the spills (KBN-A019), saves 0 to 97.8% of this kernel's "
+		      "time (estimated)\n   why "));
 	free(text);
 	fixture_report_close(&f);
 }
@@ -307,12 +399,14 @@ static void timing_in_words(void **state)
 	(void)state;
 	assert_string_equal(render_timing(text, &t), "no launch has a time");
 	t.plain.n = 17;
-	assert_string_equal(render_timing(text, &t),
-			    "17 plain pairs (2.80 us off, +-0.560 or more)");
+	assert_string_equal(
+		render_timing(text, &t),
+		"17 plain pairs of events (2.80 us taken off each, +-0.560 us or more)");
 	t.gated.n = 313;
 	assert_string_equal(
 		render_timing(text, &t),
-		"313 gated pairs (2.08 us off, +-0.200), 17 plain (2.80 us off, +-0.560 or more)");
+		"313 gated pairs of events (2.08 us taken off each, +-0.200 us), 17 plain (2.80 us taken "
+		"off each, +-0.560 us or more)");
 	t.gated.n = UINT64_MAX;
 	t.plain = (struct metric_pairs){UINT64_MAX, NAN, NAN};
 	assert_true(strlen(render_timing(text, &t)) < RENDER_TIMING);
@@ -451,6 +545,7 @@ int main(void)
 		cmocka_unit_test(notes_lead_somewhere), cmocka_unit_test(a_long_command),
 		cmocka_unit_test(says_what_matters),    cmocka_unit_test(markdown_survives_names),
 		cmocka_unit_test(markdown_is_compact),  cmocka_unit_test(timing_in_words),
+		cmocka_unit_test(classes_when_known),   cmocka_unit_test(begins_with_what_to_do),
 		cmocka_unit_test(room_in_words),        cmocka_unit_test(labels),
 		cmocka_unit_test(csv_is_rectangular),   cmocka_unit_test(files_are_whole_or_absent),
 	};
