@@ -182,6 +182,8 @@ static void branch(struct lanes_walk *w, uint32_t block, uint32_t i)
 		on_way.lanes = off;
 	}
 	if (is_exit) {
+		if (flow == CFG_EXIT)
+			lanes_exit(&w->run, &w->now, on | open, is_whole, p.reasons);
 		if (flow == CFG_EXIT && w->out)
 			w->out->blocks[block].may_exit = !off;
 		if (flow == CFG_RETURN)
@@ -366,7 +368,10 @@ static void begin_again(struct lanes_walk *w)
 	memset(w->run.has_made, 0, w->g->insns_n);
 }
 
-/* Begun again when a symbol turned out to be less aligned than it was taken to be; it stays so. */
+/*
+ * Begun again when a symbol turned out to be less aligned than it was taken to be, or lanes that were taken to meet others
+ * may have left before; it stays so.
+ */
 static void walk(struct lanes_walk *w)
 {
 	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
@@ -374,7 +379,10 @@ static void walk(struct lanes_walk *w)
 		lanes_start(&w->run, &w->now);
 		lanes_arrive(w, CFG_NONE, 0, &w->now);
 		walk_once(w);
-		if (!w->is_stale || w->is_over || w->no_memory)
+		if (w->is_over || w->no_memory)
+			return;
+		w->is_stale |= lanes_barriers_changed(&w->run, round < ROUNDS_MOST / 2);
+		if (!w->is_stale)
 			return;
 		begin_again(w);
 	}
@@ -507,7 +515,8 @@ static bool prepare(struct lanes_walk *w, const struct lanes_code *c, const stru
 	w->run.warp = *warp;
 	w->run.registers = registers_of(c->g);
 	w->run.has_made = arena_array(scratch, c->g->insns_n, 1);
-	return w->places && w->run.has_made && lanes_values_init(&w->run.v, scratch);
+	return w->places && w->run.has_made && lanes_barriers_init(&w->run, scratch) &&
+	       lanes_values_init(&w->run.v, scratch);
 }
 
 int lanes_run(const struct lanes_code *c, const struct lanes_launch *l,

@@ -340,6 +340,8 @@ static void meet_crew(struct meeting *m, struct lanes_crew *a, const struct lane
 
 	c.lanes |= b->lanes;
 	c.absent |= b->absent;
+	c.opened = lanes_opened_by_both(a->opened, b->opened);
+	c.within |= b->within;
 	if (a->lanes != b->lanes)
 		c.absent |= LANES_PARTED;
 	if (!is_one)

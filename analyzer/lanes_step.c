@@ -206,26 +206,6 @@ static bool step_refill(struct lanes_writing *w, const struct lanes_insn *x,
 	return true;
 }
 
-static void step_barrier(struct lanes_run *run, struct lanes_state *s, const struct lanes_insn *x,
-			 const struct sass_insn *insn)
-{
-	unsigned b = LANES_BARRIERS;
-
-	(void)run;
-	for (unsigned k = 0; k < insn->operands_n; k++)
-		if (insn->operands[k].kind == SASS_BARRIER)
-			b = insn->operands[k].reg;
-	if (b >= LANES_BARRIERS)
-		return;
-	if (x->op == LANES_OP_BSSY) {
-		s->saved[b] = s->crew;
-	} else if (x->op == LANES_OP_BREAK) {
-		s->saved[b].absent |= LANES_PARTED;
-	} else if (s->saved[b].lanes) { /* all that are left of them meet */
-		s->crew = s->saved[b];
-	}
-}
-
 static void forget(struct lanes_run *run, struct lanes_state *s, uint32_t reasons)
 {
 	for (unsigned i = 0; i < LANES_REGS - 1; i++) {
@@ -350,7 +330,7 @@ void lanes_step(struct lanes_run *run, struct lanes_state *s, uint32_t i)
 	case LANES_OP_LOAD: step_load(&w, x); break;
 	case LANES_OP_BSSY:
 	case LANES_OP_BSYNC:
-	case LANES_OP_BREAK: step_barrier(run, s, x, insn); break;
+	case LANES_OP_BREAK: lanes_step_barrier(run, s, i); break;
 	case LANES_OP_CALL: forget_called(run, s); break;
 	case LANES_OP_WARPSYNC: s->crew.is_split = 0; break;
 	case LANES_OP_LANEWISE: lanes_step_lanewise(&w, x); break;

@@ -39,6 +39,19 @@ struct lanes_crew {
 	uint32_t lanes;
 	uint32_t absent;   /* reasons why some of them may be missing, 0 = none is */
 	uint32_t is_split; /* others of the warp may come by another path before all meet again */
+	/* Of those that a barrier waits for: which BSSY noted them, and the barriers that were open then. */
+	uint32_t opened, within;
+};
+
+/* Of the lanes that one BSSY noted: who may leave before they meet, and why. */
+struct lanes_gone {
+	uint32_t lanes, reasons;
+};
+
+/* Of a block where lanes meet. */
+struct lanes_met {
+	uint32_t kept;                            /* who comes, by the walks before */
+	uint32_t arrived, restored, used, opened; /* by the one that goes on */
 };
 
 /* A word of local memory, at one address of the stack that all lanes share: a register that was spilled. */
@@ -52,7 +65,7 @@ struct lanes_state {
 	uint32_t r[LANES_REGS], ur[LANES_REGS];
 	struct lanes_pred p[LANES_PREDS], up[LANES_PREDS];
 	struct lanes_crew crew;
-	struct lanes_crew saved[LANES_BARRIERS]; /* at BSSY; lanes 0 = never */
+	struct lanes_crew saved[LANES_BARRIERS]; /* at BSSY; lanes 0 = never, or they have met */
 	struct lanes_slot slots[LANES_SLOTS];
 	uint32_t slots_n;
 };
@@ -66,6 +79,8 @@ struct lanes_run {
 	uint32_t tid[3], ctaid[3];
 	uint32_t registers; /* beyond these none is used */
 	uint8_t *has_made;  /* of each instruction: a symbol is its own */
+	struct lanes_gone *gone;
+	struct lanes_met *met; /* by block */
 };
 
 /* Registers of a state as one row: R, then UR. */
@@ -175,6 +190,16 @@ void lanes_step_plop(struct lanes_writing *w, const struct lanes_insn *x);
 
 /* Executes instruction i; branches go nowhere. */
 void lanes_step(struct lanes_run *run, struct lanes_state *s, uint32_t i);
+
+/* BSSY, BREAK, BSYNC (lanes_barrier.c). */
+bool lanes_barriers_init(struct lanes_run *run, struct arena *arena);
+void lanes_step_barrier(struct lanes_run *run, struct lanes_state *s, uint32_t i);
+/* Lanes that leave the kernel, or may; is_whole = the crew decides as one. */
+void lanes_exit(struct lanes_run *run, const struct lanes_state *s, uint32_t lanes, bool is_whole,
+		uint32_t reasons);
+uint32_t lanes_opened_by_both(uint32_t a, uint32_t b);
+/* After a walk: another one would know better who comes where lanes meet, or has to. */
+bool lanes_barriers_changed(struct lanes_run *run, bool may_shrink);
 
 bool lanes_has_origin(const struct lanes_run *run, const struct lanes_pred *p,
 		      bool (*is_such)(const struct lanes_symbol *s, const void *ctx),

@@ -134,6 +134,28 @@ static void what_is_called_may_load(void **state)
 	}
 }
 
+static void who_left_does_not_meet_the_others(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "some_leave", 64, 0, arena);
+
+		is_derived(&m->global_load_bytes, 2 * 2 * 4 * 27, *arch, "loads");
+		is_derived(&m->global_store_bytes, 2 * 2 * 4 * (16 + 11 + 27), *arch, "stores");
+		assert_int_equal(m->divergence_pct.label, QUANTITY_DERIVED);
+		m = of(*arch, "some_may_leave", 64, 0, arena);
+		for (size_t i = 0; i < m->sites_n; i++)
+			if (m->sites[i].sectors_per_request.label == QUANTITY_DERIVED &&
+			    m->sites[i].sectors_per_request.value == 4)
+				fail_msg("sm_%s: all lanes at 0x%x", *arch,
+					 (unsigned)m->sites[i].offset);
+		if (m->global_store_bytes.label != QUANTITY_UNKNOWN)
+			assert_true(m->global_store_bytes.low <= 2 * 2 * 4 * (16 + 16));
+		arena_free(arena);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +164,7 @@ int main(void)
 		cmocka_unit_test(leaving_in_two_turns_costs_one_instruction),
 		cmocka_unit_test(each_request_counts_once),
 		cmocka_unit_test(what_is_called_may_load),
+		cmocka_unit_test(who_left_does_not_meet_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,3 +58,27 @@ extern "C" __global__ void calling(float *out, const float *in, int n)
 {
 	out[AT] = gather(in + AT, n) * gather(in + 2 * AT, n + 1);
 }
+
+/* Of the first half of a warp five lanes leave the kernel before the others wait for them; of the second half nobody. */
+extern "C" __global__ void some_leave(float *out, const float *in, int n)
+{
+	if (threadIdx.x % 32 < 16) {
+		out[1 << 20] = 1;
+		if (threadIdx.x % 16 < 5)
+			return;
+		out[(1 << 20) + 1] = 1;
+	}
+	out[AT] = in[AT];
+}
+
+/* The same, if a value says so. */
+extern "C" __global__ void some_may_leave(float *out, const float *in, int n)
+{
+	if (threadIdx.x % 32 < 16) {
+		out[1 << 20] = 1;
+		if (in[AT + n] < 0)
+			return;
+		out[(1 << 20) + 1] = 1;
+	}
+	out[AT] = in[AT] + 1;
+}
