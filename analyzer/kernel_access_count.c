@@ -79,7 +79,9 @@ static double times_passed(struct access_reader *k, const struct lanes_result *r
 			return NAN;
 		}
 		n *= (double)access_trips(k, r, loop);
-		block = k->g.loops[loop].header;
+		/* the one turn of a loop may end early: by a way out that others of its turns would not have */
+		if (access_trips(k, r, loop) > 1)
+			block = k->g.loops[loop].header;
 	}
 	return always_passed(k, r, block) ? n : NAN;
 }

@@ -167,7 +167,7 @@ static void branch(struct lanes_walk *w, uint32_t block, uint32_t i)
 	if (flow == CFG_BRANCH || flow == CFG_EXIT)
 		note_branch(w, i, &p);
 	if (w->out)
-		w->out->blocks[block].parts = flow == CFG_BRANCH && on && off;
+		w->out->blocks[block].parts = flow == CFG_BRANCH && on && off && !all.absent;
 	if (w->out && flow == CFG_BRANCH)
 		lanes_count_trips(w, block, &p);
 	if (!is_whole) {
@@ -185,7 +185,7 @@ static void branch(struct lanes_walk *w, uint32_t block, uint32_t i)
 		if (flow == CFG_EXIT)
 			lanes_exit(&w->run, &w->now, on | open, is_whole, p.reasons);
 		if (flow == CFG_EXIT && w->out)
-			w->out->blocks[block].may_exit = !off;
+			w->out->blocks[block].may_exit = (on | open) && (!off || all.absent);
 		if (flow == CFG_RETURN)
 			for (uint32_t k = 0; k + falls < b->successors_n; k++)
 				go(w, block, k, &to, !is_whole);

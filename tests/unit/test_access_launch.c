@@ -156,6 +156,38 @@ static void who_left_does_not_meet_the_others(void **state)
 	}
 }
 
+static const struct quantity *requests(const struct metric_access *m, const char *op,
+				       double sectors)
+{
+	for (size_t i = 0; i < m->sites_n; i++)
+		if (!strncmp(m->sites[i].op, op, strlen(op)) &&
+		    m->sites[i].sectors_per_request.value == sectors)
+			return &m->sites[i].requests;
+	fail_msg("no %s of %g sectors", op, sectors);
+	return NULL;
+}
+
+/* What not every warp comes to, or only if a value says so. */
+static void who_left_does_not_come_here(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "first_leaves", 64, 0, arena);
+		const struct quantity *q = requests(m, "LDG", 4);
+
+		if (q->label != QUANTITY_UNKNOWN)
+			is_derived(q, 2, *arch, "loads of the second block");
+		m = of(*arch, "half_may_be_gone", 64, 0, arena);
+		for (size_t i = 0; i < m->sites_n; i++)
+			if (m->sites[i].sectors_per_request.value == 2 &&
+			    m->sites[i].requests.value == 2 * 2 * 3)
+				fail_msg("sm_%s: three turns of half a warp that may not be there",
+					 *arch);
+		arena_free(arena);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +197,7 @@ int main(void)
 		cmocka_unit_test(each_request_counts_once),
 		cmocka_unit_test(what_is_called_may_load),
 		cmocka_unit_test(who_left_does_not_meet_the_others),
+		cmocka_unit_test(who_left_does_not_come_here),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

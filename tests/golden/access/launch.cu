@@ -82,3 +82,35 @@ extern "C" __global__ void some_may_leave(float *out, const float *in, int n)
 	}
 	out[AT] = in[AT] + 1;
 }
+
+/* The only turn of a loop ends early in the first block. */
+extern "C" __global__ void first_leaves(float *out, const float *in, int n)
+{
+	float s = 0;
+
+#pragma unroll 1
+	for (unsigned j = 0; j < 8; j += blockDim.x) {
+		if (blockIdx.x == j)
+			return;
+		s += in[AT + j];
+	}
+	out[AT] = s;
+}
+
+/* The last lane stays; whether one of the first half does a value says. */
+extern "C" __global__ void half_may_be_gone(float *out, const float *in, int n)
+{
+	const int lane = threadIdx.x % 32;
+
+	if (lane != 31 && in[AT] < 0)
+		return;
+	if (lane < 16) {
+#pragma unroll 1
+		for (int i = 0; i < 3; i++)
+			out[AT + i] = in[AT + 1000 * i];
+	} else {
+#pragma unroll 1
+		for (int i = 0; i < 5; i++)
+			out[AT - i] = in[AT + 2000 * i] * 2;
+	}
+}
