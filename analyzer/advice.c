@@ -125,10 +125,18 @@ static double most_pct(const struct advice_case *c, enum roof roof, bool is_fixe
 	return most;
 }
 
-/* Rounded to whole percents, outwards, as the formulas carry no more; but not beyond what bounds them. */
-static void bound(struct metric_advice *item, double most)
+/* What is surely left: a roof by data sheet is seldom reached (ADVICE_NEAR_BANDWIDTH_PCT). */
+static double sure_pct(const struct advice_case *c, enum roof roof)
 {
-	double high = fmin(item->gain_high_pct, most), low = fmin(item->gain_low_pct, high);
+	if (roof != SAME || isnan(c->attained_pct))
+		return 100;
+	return fmax(0, 100 * (1 - c->attained_pct / ADVICE_NEAR_BANDWIDTH_PCT));
+}
+
+/* Rounded to whole percents, outwards, as the formulas carry no more; but not beyond what bounds them. */
+static void bound(struct metric_advice *item, double most, double sure)
+{
+	double high = fmin(item->gain_high_pct, most), low = fmin(item->gain_low_pct, sure);
 
 	high = fmax(high, 0);
 	/* nothing saves all of it */
@@ -149,7 +157,8 @@ static void apply(struct result *r, const struct advice_case *c, enum advice_id 
 	r->rule = rule;
 	r->outcome = rules[rule].find(c, &d);
 	if (r->outcome == ADVICE_GIVEN) {
-		bound(&d.item, most_pct(c, rules[rule].roof, d.is_fixed_shared));
+		bound(&d.item, most_pct(c, rules[rule].roof, d.is_fixed_shared),
+		      sure_pct(c, rules[rule].roof));
 		if (d.item.evidence_n < 2 || !(d.item.gain_high_pct >= GAIN_LEAST_PCT))
 			r->outcome = ADVICE_SILENT;
 	}

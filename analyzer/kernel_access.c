@@ -253,6 +253,7 @@ static bool make_site(struct access_reader *k, const struct access_place *p,
 		      struct metric_site *out)
 {
 	const struct lanes_site *s = first_of(k, p);
+	struct quantity lanes;
 	char text[SASS_TEXT_MAX];
 
 	if (!s)
@@ -268,6 +269,9 @@ static bool make_site(struct access_reader *k, const struct access_place *p,
 	k->no_memory |= !out->op;
 	if (s->kind == LANES_BRANCH)
 		return branch_site(k, p, s, out);
+	lanes = access_lanes(k, p);
+	if (quantity_known(&lanes) && out->requests.value > 0)
+		out->lanes = lanes.value / out->requests.value;
 	figure(k, p, &out->sectors_per_request, &out->excess);
 	out->own_excess = access_unknown("only global memory has sectors");
 	if (s->kind == LANES_LOAD && passes_l1(text)) {

@@ -167,8 +167,8 @@ struct metric_site {
 	const char *sharers; /* who uses the rest: "neighbouring instructions", NULL = nobody */
 	const char *pattern; /* "lane stride 4096 B", NULL = none */
 	/*
-	 * Of a branch: lanes that take it where they part; 0 = not known. Its `excess` is the instructions of the
-	 * shorter side, and at the high end those of the longer one.
+	 * That take part in an average request; of a branch those that take it where they part. 0 = not known. The
+	 * `excess` of a branch is the instructions of the shorter side, and at the high end those of the longer one.
 	 */
 	double lanes;
 	bool is_everywhere; /* of an atomic: all warps of the launch do it on one address */

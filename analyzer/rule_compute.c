@@ -303,23 +303,41 @@ enum advice_outcome rule_imma_stalls(const struct advice_case *c, struct advice_
 /* ------------------------------------------------------------------------------------- barriers, branches */
 
 /* Fewer instructions between two barriers than that: the warps of a block spend their time meeting. */
-#define BARRIER_CODE         64.0
-/* A barrier alone, and with a round trip through shared memory behind it (tables/latency.def). */
-#define BARRIER_CYCLES_LEAST 30.0
-#define BARRIER_CYCLES_MOST  59.0
+#define BARRIER_CODE    64.0
+/*
+ * Measured on an H200, blocks of 1 to 32 warps, 1 to 64 warps on an SM (19 to 82 cycles for one block, 140 for 64 warps
+ * in 2 to 8 blocks): a barrier takes its block some cycles and more for each warp; all blocks of an SM together some for
+ * each warp, unless others compute meanwhile.
+ */
+#define BARRIER_ALONE   17.0
+#define BARRIER_WARP    2.0
+#define BARRIER_SM_WARP 2.2
+/* With a round trip through shared memory behind it (the same measurement; tables/latency.def). */
+#define BARRIER_SHARED  25.0
+
+static double barrier_least(const struct advice_case *c)
+{
+	return BARRIER_ALONE + BARRIER_WARP * c->occupancy->warps_per_block;
+}
+
+static double barrier_most(const struct advice_case *c)
+{
+	return fmax(barrier_least(c) + BARRIER_SHARED,
+		    isnan(c->resident) ? 0 : BARRIER_SM_WARP * c->resident);
+}
 
 /* Cycles of a turn: from the time where one loop that is counted takes it all, else from its parts. */
 static double turn_cycles(const struct advice_case *c)
 {
 	const struct metric_mix *m = &c->sass->hot;
-	double by_parts = m->barriers * BARRIER_CYCLES_MOST + m->issued +
+	double by_parts = m->barriers * barrier_most(c) + m->issued +
 			  (m->loads + m->copies > 0 ? ADVICE_DRAM_LEAST : 0);
 
 	if (c->us > ADVICE_FIXED_MOST_US && c->hot->trips > 0 && c->hot->depth == 1 &&
 	    c->occupancy->waves > 0 && !isnan(c->clock_mhz))
 		return fmax((c->us - ADVICE_FIXED_MOST_US) * c->clock_mhz / (double)c->hot->trips /
 				    ceil(c->occupancy->waves),
-			    m->barriers * BARRIER_CYCLES_LEAST);
+			    m->barriers * barrier_least(c));
 	return by_parts;
 }
 
@@ -342,8 +360,8 @@ enum advice_outcome rule_barriers(const struct advice_case *c, struct advice_dra
 	/* All but one of them fall away. */
 	less = m->barriers - 1;
 	turn = turn_cycles(c);
-	advice_gain_ratio(d, 1 - fmin(1, less * BARRIER_CYCLES_LEAST / turn),
-			  1 - fmin(1, less * BARRIER_CYCLES_MOST / turn));
+	advice_gain_ratio(d, 1 - fmin(1, less * barrier_least(c) / turn),
+			  1 - fmin(1, less * barrier_most(c) / turn));
 	advice_conflict(d, "two buffers in turn take twice the shared memory");
 	if (c->cliff && c->cliff->smem_per_block_bytes > 0)
 		advice_conflict(d, "twice %lld bytes: %s",

@@ -37,11 +37,6 @@ static bool is_kind(const struct metric_site *s, const char *kind, const char *o
 	return s->kind && (!strcmp(s->kind, kind) || (other && !strcmp(s->kind, other)));
 }
 
-static double requests_of(const struct metric_site *s)
-{
-	return quantity_known(&s->requests) ? s->requests.value : 0;
-}
-
 /*
  * Weighed by requests where all are known, else alike. An access whose lanes nobody knows counts as one without
  * excess, so that what is known of a few is not taken for all.
@@ -56,10 +51,10 @@ static struct sites sites_of(const struct advice_case *c, const char *kind, cons
 
 	for (size_t i = 0; a && i < a->sites_all; i++)
 		if (is_kind(&a->sites[i], kind, other))
-			are_counted &= requests_of(&a->sites[i]) > 0;
+			are_counted &= quantity_known(&a->sites[i].requests);
 	for (size_t i = 0; a && i < a->sites_all; i++) {
 		const struct metric_site *s = &a->sites[i];
-		const double weight = are_counted ? requests_of(s) : 1;
+		const double weight = are_counted ? s->requests.value : 1;
 		const bool is_known = quantity_known(&s->sectors_per_request) &&
 				      quantity_known(&s->excess);
 
@@ -196,10 +191,14 @@ enum advice_outcome rule_coalesce(const struct advice_case *c, struct advice_dra
 enum advice_outcome rule_bank_conflicts(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct sites s = sites_of(c, "shared", NULL, 1);
-	const double shared = c->sass ? c->sass->whole.shared : 0;
+	/* of a warp: those that are counted, else what is on its way through the code */
+	const double shared = s.requests > 0 && c->warps > 0 ? s.requests / c->warps
+			      : c->sass                      ? c->sass->whole.shared
+							     : 0;
 	const double before = shared * s.total, after = shared * (s.total - s.excess);
 	char total[TEXT_NUMBER], ideal[TEXT_NUMBER], share_text[TEXT_NUMBER];
 	double share;
+	bool is_counted;
 
 	if (!s.worst || s.worst->excess.value < ACCESS_EXCESS_LEAST_WORST ||
 	    s.excess < ACCESS_EXCESS_LEAST * s.total || !(shared > 0))
@@ -213,12 +212,13 @@ enum advice_outcome rule_bank_conflicts(const struct advice_case *c, struct advi
 			text_ratio(total, s.total), text_ratio(ideal, s.total - s.excess));
 	say_worst(d, s.worst, "wavefronts");
 	share = access_share(c, before);
-	if (c->sass->trips_known && !isnan(c->us) && !isnan(advice_unit_us(c, before)))
+	is_counted = s.requests > 0 || (c->sass && c->sass->trips_known);
+	if (is_counted && !isnan(c->us) && !isnan(advice_unit_us(c, before)))
 		advice_evidence(d, "shared memory is busy for %s of the time",
 				text_pct(share_text,
 					 fmin(100, 100 * advice_unit_us(c, before) / c->us)));
 	/* One wavefront a cycle: the time of the unit where it is known, else its share by instructions. */
-	if (!c->sass->trips_known ||
+	if (!is_counted ||
 	    !advice_gain_unit(d, advice_unit_us(c, before), advice_unit_us(c, after)))
 		advice_gain_ratio(d, 1 - 0.6 * share * s.excess / s.total,
 				  1 - share * s.excess / s.total);
@@ -327,9 +327,25 @@ enum advice_outcome rule_spills(const struct advice_case *c, struct advice_draft
 
 /* ------------------------------------------------------------------------------------- atomics */
 
-/* Cycles from one request to the next at one address: 1.1 to 1.8 measured on an H200, whose L2 has a slower clock. */
-#define ATOMIC_CYCLES_LEAST 1.25
-#define ATOMIC_CYCLES_MOST  1.6
+/*
+ * Cycles from one lane's operation to the next at one address, measured on an H200, whose L2 has a clock of its own:
+ * 1.46 for integers (1.1 to 1.8 in other runs) and for compare and swap, 3.49 for FP32 and pairs of FP16.
+ */
+struct atomic_cost {
+	double least, most;
+};
+static const struct atomic_cost of_integers = {1.25, 1.6}, of_floats = {3.1, 3.9},
+				of_doubles = {1.25, 3.9};
+
+static const struct atomic_cost *cost_of(const struct metric_site *s)
+{
+	const char *op = s->op ? s->op : "";
+
+	if (strstr(op, ".F64"))
+		return &of_doubles;
+	return strstr(op, ".F32") || strstr(op, ".F16") || strstr(op, ".BF16") ? &of_floats
+									       : &of_integers;
+}
 
 /* Requests that are proved, 0 = none: in other code one thread may do it now and then, as one that fetches work does. */
 static double proved(const struct metric_site *s)
@@ -352,34 +368,8 @@ static const struct metric_site *contended(const struct advice_case *c)
 	return most;
 }
 
-enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draft *d)
+static void try_to_reduce(const struct advice_case *c, struct advice_draft *d, double requests)
 {
-	const struct metric_site *s = contended(c);
-	double requests, after, us, low;
-	char n[TEXT_NUMBER], each[TEXT_NUMBER];
-
-	if (!s || isnan(c->warps) || !c->occupancy || c->occupancy->warps_per_block < 2)
-		return ADVICE_SILENT;
-	requests = proved(s);
-	/* One per block is what is left of it; a kernel that does that already is not meant. */
-	after = c->blocks;
-	if (requests < 2 * after)
-		return ADVICE_SILENT;
-	advice_evidence(d, "%s at 0x%llx%s%s%s: all warps of the launch on one address", s->op,
-			(unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
-			s->line ? ")" : "");
-	advice_evidence(d, "%s requests, %s for each block", text_count(n, (uint64_t)requests),
-			text_ratio(each, requests / c->blocks));
-	us = ATOMIC_CYCLES_LEAST * requests / c->clock_mhz;
-	after *= ATOMIC_CYCLES_LEAST / c->clock_mhz;
-	if (advice_gain_unit(d, us, after)) {
-		low = d->item.gain_low_pct;
-		advice_gain_unit(d, us * ATOMIC_CYCLES_MOST / ATOMIC_CYCLES_LEAST,
-				 after * ATOMIC_CYCLES_MOST / ATOMIC_CYCLES_LEAST);
-		d->item.gain_low_pct = low;
-	} else {
-		advice_gain_ratio(d, 0.8, 1.0 / c->occupancy->warps_per_block);
-	}
 	advice_conflict(
 		d,
 		"a reduction in the block needs shuffles, a barrier and %d words of shared memory",
@@ -390,7 +380,117 @@ enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draf
 		advice_text(d, "%.0f atomics in place of %.0f requests, less time", c->blocks,
 			    requests),
 		"the atomics were hidden: the time is in the loads");
+}
+
+static enum advice_outcome one_address(const struct advice_case *c, struct advice_draft *d,
+				       const struct metric_site *s)
+{
+	const struct atomic_cost *cost = cost_of(s);
+	const double requests = proved(s), lanes = s->lanes > 0 ? s->lanes : 1,
+		     us = requests * lanes / c->clock_mhz;
+	double after, low;
+	char n[TEXT_NUMBER], each[TEXT_NUMBER];
+
+	/* One lane's per block is what is left of it; a kernel that does that already is not meant. */
+	if (requests < 2 * c->blocks)
+		return ADVICE_SILENT;
+	after = c->blocks / c->clock_mhz;
+	advice_evidence(d, "%s at 0x%llx%s%s%s: all warps of the launch on one address", s->op,
+			(unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
+			s->line ? ")" : "");
+	advice_evidence(d, "%s requests, %s for each block%s", text_count(n, (uint64_t)requests),
+			text_ratio(each, requests / c->blocks),
+			lanes > 1 ? advice_text(d, ", of %.0f lanes: one after another", lanes)
+				  : "");
+	if (advice_gain_unit(d, cost->least * us, cost->least * after)) {
+		low = d->item.gain_low_pct;
+		advice_gain_unit(d, cost->most * us, cost->most * after);
+		d->item.gain_low_pct = low;
+	} else {
+		advice_gain_ratio(d, 0.8, 1.0 / c->occupancy->warps_per_block);
+	}
+	try_to_reduce(c, d, requests);
 	return ADVICE_GIVEN;
+}
+
+/* Operations of lanes that the L2 does in a cycle at addresses that are spread: 43 measured on an H200 (86 a ns). */
+#define ATOMIC_SPREAD      43.0
+/* Cycles of a request to shared memory, all lanes at one word (the same measurement; 8.5 at random ones). */
+#define ATOMIC_SHARED_MOST 36.5
+/* Longer than everything else that is known by that factor: nothing else can be what takes the time. */
+#define ATOMIC_EXCESS      3.0
+
+/* us that everything but the atomics takes at most: issue, sectors, loads one after another. NaN = not known. */
+static double others_us(const struct advice_case *c)
+{
+	const struct metric_mix *m = &c->sass->whole;
+	const struct occupancy *o = c->occupancy;
+	struct access_cost cost;
+	double issue, sectors, waits;
+
+	access_cost_read(c->k->access, c->sass, &cost);
+	if (!c->sass->trips_known || !(c->hw->arch.partitions > 0) || !(o->waves > 0) ||
+	    (m->loads + m->stores > 0 && !(cost.requests > 0)))
+		return NAN;
+	issue = advice_unit_us(c, m->issued / c->hw->arch.partitions);
+	sectors = cost.requests > 0
+			  ? advice_unit_us(c, cost.requests / c->warps * cost.total_most *
+						      ACCESS_SECTOR_BYTES / ADVICE_REACHED /
+						      advice_dram_rate(c))
+			  : 0;
+	/* each of its loads after the other, in every wave */
+	waits = ceil(o->waves) * (m->loads + 1) * ADVICE_DRAM_MOST / c->clock_mhz;
+	return fmax(issue, sectors) + waits + ADVICE_FIXED_MOST_US;
+}
+
+/* Atomics at addresses that memory decides, in a kernel whose time nothing else explains. */
+static enum advice_outcome few_addresses(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_access *a = c->k->access;
+	double lanes, spread, others, shared;
+	char n[TEXT_NUMBER], us[TEXT_NUMBER], rest[TEXT_NUMBER], all[TEXT_NUMBER];
+	const struct metric_site *site = NULL;
+
+	for (size_t i = 0; a && i < a->sites_all; i++)
+		if (is_kind(&a->sites[i], "atomic", NULL) &&
+		    !quantity_known(&a->sites[i].sectors_per_request) && proved(&a->sites[i]) > 0)
+			site = &a->sites[i];
+	if (!site || !c->sass || isnan(c->us) || !quantity_known(&a->atomics))
+		return ADVICE_SILENT;
+	lanes = a->atomics.value;
+	spread = lanes / ATOMIC_SPREAD / c->clock_mhz;
+	others = others_us(c);
+	if (!(c->us > ATOMIC_EXCESS * (spread + others)))
+		return ADVICE_SILENT;
+	shared = advice_unit_us(c, lanes / LANES / c->warps);
+	advice_evidence(d, "%s at 0x%llx%s%s%s: %s operations at addresses that memory decides",
+			site->op, (unsigned long long)site->offset, site->line ? " (" : "",
+			site->line ? site->line : "", site->line ? ")" : "",
+			text_count(n, (uint64_t)lanes));
+	advice_evidence(
+		d,
+		"spread over many addresses they take %s, all else at most %s; the kernel takes %s: they meet at few addresses",
+		text_us(us, spread), text_us(rest, others), text_us(all, c->us));
+	advice_gain(d, 100 * (1 - fmin(1, (spread + others + ATOMIC_SHARED_MOST * shared) / c->us)),
+		    100 * (1 - fmin(1, ADVICE_FIXED_LEAST_US / c->us)));
+	advice_conflict(
+		d,
+		"a copy of the words for each block takes shared memory, and is added up at its end");
+	advice_try(
+		d,
+		"give each block, or each warp, a copy in shared memory, and add that to global memory at the end",
+		advice_text(d, "fewer than %.0f operations on global memory, less time", lanes),
+		"the words are too many for shared memory: sort, or reduce equal ones within the warp (__match_any_sync)");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_site *s = contended(c);
+
+	if (isnan(c->warps) || !c->occupancy || c->occupancy->warps_per_block < 2)
+		return ADVICE_SILENT;
+	return s ? one_address(c, d, s) : few_addresses(c, d);
 }
 
 /* ------------------------------------------------------------------------------------- latency of loads */
