@@ -468,7 +468,7 @@ static double instructions_of(struct access_reader *k, struct access_look *at, c
 
 		if (!r->blocks[b].is_reached)
 			continue;
-		more = access_repeated(k, r, b);
+		more = access_repeated(k, at, b);
 		if (isnan(more))
 			*why = access_why_meeting;
 		else
@@ -524,7 +524,7 @@ static void add_idle(struct access_reader *k, struct access_look *at, struct idl
 	for (uint32_t b = 0; b < k->g.blocks_n; b++) {
 		const struct lanes_block *r = &at->r.blocks[b];
 		const double idle = lanes - __builtin_popcount(r->lanes);
-		const double more = access_repeated(k, &at->r, b);
+		const double more = access_repeated(k, at, b);
 		const char *why;
 		double n;
 

@@ -145,16 +145,26 @@ static uint32_t arrivals(const struct access_reader *k, const struct lanes_resul
 	return groups;
 }
 
-double access_repeated(const struct access_reader *k, const struct lanes_result *r, uint32_t block)
+/* Instructions of a block that each group executes by itself: the meeting, or all that is left. NAN = not known. */
+static double repeated_of(const struct access_reader *k, const struct cfg_block *b)
 {
+	if (!strcmp(sass_op(&k->g.insns[b->first]), "BSYNC"))
+		return 1;
+	if (b->successors_n)
+		return NAN;
+	for (uint32_t i = b->first; i < b->end; i++)
+		if (!strcmp(sass_op(&k->g.insns[i]), "WARPSYNC")) /* they meet here, or some do */
+			return NAN;
+	return b->end - b->first;
+}
+
+double access_repeated(struct access_reader *k, struct access_look *at, uint32_t block)
+{
+	const struct lanes_result *r = &at->r;
 	const struct cfg_block *b = &k->g.blocks[block];
-	const double all = b->end - b->first;
-	/* what is repeated: the meeting, or all that is left */
-	const double each = !strcmp(sass_op(&k->g.insns[b->first]), "BSYNC") ? 1
-			    : b->successors_n == 0                           ? all
-									     : NAN;
 	uint32_t groups = 0;
 	bool is_certain = true;
+	const char *why;
 
 	for (uint32_t i = 0; i < b->predecessors_n; i++) {
 		const uint32_t from = k->g.edges[b->predecessors + i];
@@ -165,11 +175,11 @@ double access_repeated(const struct access_reader *k, const struct lanes_result 
 		     r->blocks[from].lanes == r->blocks[block].lanes))
 			continue;
 		groups += n ? n : 2;
-		is_certain &= n != 0;
+		is_certain &= n != 0 && !isnan(access_times_passed(k, at, from, &why));
 	}
 	if (groups < 2)
 		return 0;
-	return is_certain ? (groups - 1) * each : NAN;
+	return is_certain ? (groups - 1) * repeated_of(k, b) : NAN;
 }
 
 /* ------------------------------------------------------------------------------------- all warps */

@@ -88,7 +88,7 @@ double access_times_passed(struct access_reader *k, struct access_look *at, uint
  * loop in different turns, come to the BSYNC where they meet, or to the end, one group after another, and each
  * executes it. NAN = not known.
  */
-double access_repeated(const struct access_reader *k, const struct lanes_result *r, uint32_t block);
+double access_repeated(struct access_reader *k, struct access_look *at, uint32_t block);
 
 /* What the samples say of something, each for itself. NAN = that warp has none of it. */
 struct access_tally {

@@ -104,6 +104,19 @@ static void leaving_in_two_turns_costs_one_instruction(void **state)
 	}
 }
 
+static void who_meets_before_the_end_does_not_end_apart(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "waits", 64, 0, arena);
+
+		assert_int_equal(m->warp_instructions.label, QUANTITY_UNKNOWN);
+		assert_true(m->global_store_bytes.value == 2 * 4 * 64);
+		arena_free(arena);
+	}
+}
+
 static void each_request_counts_once(void **state)
 {
 	(void)state;
@@ -194,6 +207,7 @@ int main(void)
 		cmocka_unit_test(lanes_that_are_not_there_do_nothing),
 		cmocka_unit_test(lanes_count_warp_by_warp),
 		cmocka_unit_test(leaving_in_two_turns_costs_one_instruction),
+		cmocka_unit_test(who_meets_before_the_end_does_not_end_apart),
 		cmocka_unit_test(each_request_counts_once),
 		cmocka_unit_test(what_is_called_may_load),
 		cmocka_unit_test(who_left_does_not_meet_the_others),

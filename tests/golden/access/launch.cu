@@ -114,3 +114,16 @@ extern "C" __global__ void half_may_be_gone(float *out, const float *in, int n)
 			out[AT - i] = in[AT + 2000 * i] * 2;
 	}
 }
+
+/* Lanes that parted wait for each other before the barrier of the block, by no BSYNC. */
+extern "C" __global__ void waits(float *out, const float *in, int n)
+{
+	float s = 0;
+
+	if (threadIdx.x % 32 > 4) {
+		s = __shfl_xor_sync(__activemask(), in[AT], 16);
+		atomicAdd(out + (1 << 20), 1);
+	}
+	__syncthreads();
+	out[AT] = s;
+}
