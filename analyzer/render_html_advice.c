@@ -19,7 +19,7 @@ void html_gain(double low_pct, double high_pct, const char *of, FILE *out)
 	}
 	html_pct(low, low_pct);
 	html_pct(high, high_pct);
-	fputs("<span class=gain><b>", out);
+	fputs("<span class=gain>saves <b>", out);
 	fputs(low, out);
 	if (strcmp(low, high) != 0)
 		fprintf(out, " to %s", high);

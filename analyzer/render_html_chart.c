@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BOXES      240 /* that names keep clear of, */
-#define NAMES      30  /* so many of these for names themselves */
-#define NAME       22  /* characters of a name in the chart */
+#define BOXES      1200 /* that names keep clear of, */
+#define NAMES      30   /* so many of these for names themselves */
+#define NAME       22   /* characters of a name in the chart */
 #define CHAR_WIDTH 6.3
 #define LINE       14
 #define ROOF_NAME  80 /* bytes that hold a roof's name */
@@ -33,6 +33,7 @@ static const char *const peak_names[PEAK_N] = {
 
 struct box {
 	double x0, y0, x1, y1;
+	bool is_dot;
 };
 
 struct size {
@@ -44,8 +45,8 @@ struct size {
 };
 
 static const struct size sizes[] = {
-	{"large", 880, 460, 66, 16, 16, 46, 14, 4, true},
-	{"narrow", 370, 380, 46, 10, 14, 44, 5, 3.5, false},
+	{"large", 880, 472, 66, 16, 28, 46, 14, 4, true},
+	{"narrow", 370, 392, 46, 10, 26, 44, 5, 3.5, false},
 };
 
 struct chart {
@@ -58,7 +59,7 @@ struct chart {
 	const struct size *s;
 	struct box boxes[BOXES];
 	size_t boxes_n;
-	double label_y[PEAK_N]; /* of the names of roofs, NaN = none */
+	double label_x[PEAK_N], label_y[PEAK_N]; /* where names of roofs end, NaN = none */
 	FILE *out;
 };
 
@@ -193,24 +194,46 @@ static bool overlaps(const struct box *a, const struct box *b)
 	return a->x0 < b->x1 && b->x0 < a->x1 && a->y0 < b->y1 && b->y0 < a->y1;
 }
 
-/* Keeps the room of a label when nothing is there yet and it lies within the frame. */
+static bool is_within(const struct chart *c, const struct box *b)
+{
+	return b->x0 >= c->s->left && b->x1 <= c->s->width - c->s->right && b->y0 >= c->s->top &&
+	       b->y1 <= c->s->height - c->s->bottom;
+}
+
+/* How much of the dots there a label would cover, 0 = none; infinity where it cannot be. */
+static double cover(const struct chart *c, const struct box *b)
+{
+	double covered = 0;
+
+	if (!is_within(c, b) || c->boxes_n == BOXES)
+		return INFINITY;
+	for (size_t i = 0; i < c->boxes_n; i++) {
+		const struct box *o = &c->boxes[i];
+
+		if (overlaps(b, o))
+			covered += o->is_dot ? (o->x1 - o->x0) * (o->y1 - o->y0) : (double)INFINITY;
+	}
+	return covered;
+}
+
+/* Keeps the room of a label when nothing is there yet. */
 static bool take_room(struct chart *c, struct box b)
 {
-	if (b.x0 < c->s->left || b.x1 > c->s->width - c->s->right || b.y0 < c->s->top ||
-	    b.y1 > c->s->height - c->s->bottom || c->boxes_n == BOXES)
+	if (cover(c, &b) > 0)
 		return false;
-	for (size_t i = 0; i < c->boxes_n; i++)
-		if (overlaps(&b, &c->boxes[i]))
-			return false;
 	c->boxes[c->boxes_n++] = b;
 	return true;
 }
 
-static void keep_clear(struct chart *c, double x, double y, double around)
+static struct box around(double x, double y, double radius)
+{
+	return (struct box){x - radius, y - radius, x + radius, y + radius, false};
+}
+
+static void keep_clear(struct chart *c, struct box b)
 {
 	if (c->boxes_n < BOXES - NAMES)
-		c->boxes[c->boxes_n++] =
-			(struct box){x - around, y - around, x + around, y + around};
+		c->boxes[c->boxes_n++] = b;
 }
 
 /* ------------------------------------------------------------------ frame */
@@ -258,7 +281,7 @@ static void frame(const struct chart *c)
 	}
 	fprintf(c->out, "<text x=%.1f y=%.1f text-anchor=end>intensity, FLOP per DRAM byte</text>",
 		right, s->height - 8);
-	fprintf(c->out, "<text x=4 y=%.1f>FLOP/s</text>", s->height - 8);
+	fprintf(c->out, "<text x=4 y=%.1f>speed, FLOP/s</text>", s->top - 14);
 	fprintf(c->out, "<path class=axis d=\"M%.1f %.1fV%.1fH%.1f\"/>", s->left, s->top, bottom,
 		right);
 }
@@ -270,38 +293,53 @@ static char *roof_name(const struct chart *c, int p, char text[ROOF_NAME])
 	const bool is_integer = p == PEAK_INT8_TENSOR || p == PEAK_INT4_TENSOR;
 	char number[TEXT_NUMBER];
 
-	snprintf(text, ROOF_NAME, "%s %s %s", peak_names[p],
-		 html_real(number, device_of(c)->hw.peaks[p]), is_integer ? "TOPS" : "TFLOPS");
+	html_real(number, device_of(c)->hw.peaks[p]);
+	if (c->s->has_tips)
+		snprintf(text, ROOF_NAME, "%s %s %s", peak_names[p], number,
+			 is_integer ? "TOPS" : "TFLOPS");
+	else /* on a phone as the axis has it */
+		snprintf(text, ROOF_NAME, "%s %s T", peak_names[p], number);
 	return text;
 }
 
-/* Keeps room for the name; names are written last, over what dots cover of them. */
-static void place_roof_name(struct chart *c, int p, double y)
+/*
+ * Keeps room for the name of a roof, above or below its line: at the right, further left where dots are in the way.
+ * Names are written last.
+ */
+static void place_roof_name(struct chart *c, int p, double from, double y)
 {
 	const double right = c->s->width - c->s->right - 4;
 	char text[ROOF_NAME];
 	const double width = CHAR_WIDTH * (double)strlen(roof_name(c, p, text));
+	double least = INFINITY;
+	struct box best = {0};
 
 	c->label_y[p] = NAN;
-	for (int below = 0; below < 2; below++) {
-		const double line = below ? y + LINE : y - 5;
+	for (double x = right; x - width >= from || x == right; x -= LINE)
+		for (int below = 0; below < 2; below++) {
+			const double line = below ? y + LINE : y - 5;
+			const struct box b = {x - width, line - LINE + 3, x, line + 3, false};
+			const double covered = cover(c, &b);
 
-		if (!take_room(c, (struct box){right - width, line - LINE + 3, right, line + 3}))
-			continue;
-		c->label_y[p] = line;
-		return;
-	}
+			if (covered >= least)
+				continue;
+			least = covered;
+			best = b;
+			c->label_x[p] = x;
+			c->label_y[p] = line;
+		}
+	if (isfinite(least))
+		keep_clear(c, best);
 }
 
 static void roof_names(const struct chart *c)
 {
-	const double right = c->s->width - c->s->right - 4;
 	char text[ROOF_NAME];
 
 	for (int p = 0; p < PEAK_N; p++)
 		if (c->roof[p] && !isnan(c->label_y[p]))
 			fprintf(c->out, "<text class=rt x=%.1f y=%.1f text-anchor=end>%s</text>",
-				right, c->label_y[p], roof_name(c, p, text));
+				c->label_x[p], c->label_y[p], roof_name(c, p, text));
 }
 
 static double highest_roof(const struct chart *c)
@@ -314,12 +352,40 @@ static double highest_roof(const struct chart *c)
 	return peak;
 }
 
+#define SLOPE_BOXES 5 /* to either side of its middle: a slanted text in upright boxes */
+
+static struct box slope_box(double x, double y, double angle, int i)
+{
+	return around(x + 12 * i * cos(angle), y + 12 * i * sin(angle) - 10, 8);
+}
+
+/* The intensity over which the name of the slope is written: where no dot is. */
+static double name_of_slope(const struct chart *c, double from, double to, double angle)
+{
+	static const double parts[] = {0.42, 0.5, 0.34, 0.58, 0.66, 0.26, 0.74, 0.18};
+
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
+		const double at = pow(10, log10(from) + parts[p] * (log10(to) - log10(from)));
+		const double x = at_x(c, at), y = at_y(c, at * bandwidth(c));
+		int free = 0;
+
+		for (int i = -SLOPE_BOXES; i <= SLOPE_BOXES; i++) {
+			const struct box b = slope_box(x, y, angle, i);
+
+			free += cover(c, &b) == 0;
+		}
+		if (free == 2 * SLOPE_BOXES + 1)
+			return at;
+	}
+	return pow(10, log10(from) + parts[0] * (log10(to) - log10(from)));
+}
+
 /* The slope of the bandwidth, from where it enters the frame up to the highest roof. */
 static void memory_roof(struct chart *c)
 {
 	const double gbps = bandwidth(c), top = highest_roof(c);
 	double from = pow(10, c->x0), to = isnan(top) ? pow(10, c->y1) / gbps : top / gbps;
-	double x, y, angle;
+	double where, x, y, angle;
 	char number[TEXT_NUMBER];
 
 	if (!is_positive(gbps))
@@ -330,18 +396,18 @@ static void memory_roof(struct chart *c)
 		return;
 	fprintf(c->out, "<path class=roof d=\"M%.1f %.1fL%.1f %.1f\"/>", at_x(c, from),
 		at_y(c, from * gbps), at_x(c, to), at_y(c, to * gbps));
-	x = pow(10, log10(from) + 0.42 * (log10(to) - log10(from)));
 	angle = atan2(at_y(c, to * gbps) - at_y(c, from * gbps), at_x(c, to) - at_x(c, from));
-	y = at_y(c, x * gbps);
-	x = at_x(c, x);
+	where = name_of_slope(c, from, to, angle);
+	x = at_x(c, where);
+	y = at_y(c, where * gbps);
 	fprintf(c->out,
 		"<text class=rt x=%.1f y=%.1f text-anchor=middle transform=\"rotate(%.1f %.1f %.1f)\">DRAM %s GB/s"
 		"</text>",
 		x, y - 6, angle * 180 / M_PI, x, y, html_real(number, gbps));
-	for (int i = -5; i <= 5; i++) /* a slanted text in upright boxes */
-		keep_clear(c, x + 12 * i * cos(angle), y + 12 * i * sin(angle) - 10, 8);
+	for (int i = -SLOPE_BOXES; i <= SLOPE_BOXES; i++)
+		keep_clear(c, slope_box(x, y, angle, i));
 	for (double d = log10(from); d < log10(to); d += 0.1)
-		keep_clear(c, at_x(c, pow(10, d)), at_y(c, pow(10, d) * gbps), 3);
+		keep_clear(c, around(at_x(c, pow(10, d)), at_y(c, pow(10, d) * gbps), 3));
 }
 
 static void roofs(struct chart *c)
@@ -360,7 +426,7 @@ static void roofs(struct chart *c)
 		fprintf(c->out, "<path class=%s d=\"M%.1f %.1fH%.1f\"/>",
 			peak == top ? "roof" : "roof2", at_x(c, from), y,
 			c->s->width - c->s->right);
-		place_roof_name(c, p, y);
+		place_roof_name(c, p, at_x(c, from), y);
 	}
 	memory_roof(c);
 }
@@ -464,7 +530,7 @@ static bool name(struct chart *c, size_t i)
 	};
 	for (size_t t = 0; t < sizeof(tries) / sizeof(*tries); t++) {
 		if (!take_room(c, (struct box){tries[t].from, tries[t].y - LINE + 3,
-					       tries[t].from + width, tries[t].y + 3}))
+					       tries[t].from + width, tries[t].y + 3, false}))
 			continue;
 		fprintf(c->out, "<text class=nm x=%.1f y=%.1f text-anchor=%s>", tries[t].x,
 			tries[t].y, tries[t].anchor);
@@ -475,6 +541,23 @@ static bool name(struct chart *c, size_t i)
 	return false;
 }
 
+/* Before anything is named. */
+static void keep_dots_clear(struct chart *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct report_kernel *k = &c->r->kernels[i];
+		const enum place place = place_of(c, k);
+		struct box b;
+
+		if (place == PLACE_NONE || place == PLACE_SPAN)
+			continue;
+		b = around(at_x(c, k->roofline->intensity.value), at_y(c, height_of(c, k)),
+			   radius(c, k) + 1);
+		b.is_dot = true;
+		keep_clear(c, b);
+	}
+}
+
 /* The largest dots first: names go to those with most time, and small dots lie on top. */
 static void dots(struct chart *c)
 {
@@ -482,17 +565,9 @@ static void dots(struct chart *c)
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct report_kernel *k = &c->r->kernels[i];
-		const enum place place = place_of(c, k);
-		double x, y;
 
-		if (place == PLACE_NONE)
-			continue;
-		dot(c, i);
-		if (place == PLACE_SPAN)
-			continue;
-		x = at_x(c, k->roofline->intensity.value);
-		y = at_y(c, height_of(c, k));
-		keep_clear(c, x, y, 5);
+		if (place_of(c, k) != PLACE_NONE)
+			dot(c, i);
 	}
 	for (size_t i = 0; i < c->n && named < c->s->names; i++)
 		if (place_of(c, &c->r->kernels[i]) != PLACE_NONE)
@@ -511,6 +586,7 @@ static void draw(struct chart *c, const struct size *s)
 		s->class, s->width, s->height);
 	frame(c);
 	fputc('\n', c->out);
+	keep_dots_clear(c);
 	roofs(c);
 	fputc('\n', c->out);
 	dots(c);
@@ -545,8 +621,9 @@ static void caption(const struct chart *c, size_t placed)
 	      c->out);
 	if (has_ceiling)
 		fputs(" Hollow: no time is known, and the ring is where the roof is.", c->out);
-	fprintf(c->out, " Roofs: the precisions in use, dense, from %s.</figcaption></figure>\n",
-		d->hw.peaks_source ? d->hw.peaks_source : "no source");
+	fprintf(c->out,
+		" Roofs: the precisions in use, dense; source of the peaks: %s.</figcaption></figure>\n",
+		d->hw.peaks_source ? d->hw.peaks_source : "none");
 }
 
 /* Whether a device of this kind was drawn before. */

@@ -34,9 +34,14 @@ static void summary(const struct report_kernel *k, size_t number, FILE *out)
 
 static void identity(const struct report_kernel *k, size_t most, FILE *out)
 {
-	fputs("<p><code>", out);
-	html_text(k->demangled, most, out);
-	fprintf(out, "</code><p class=s1>id %s, device %zu, code %s", k->id, k->device,
+	char label[RENDER_LABEL];
+
+	if (strcmp(render_label(label, k, HTML_NAME), k->demangled) != 0) {
+		fputs("<p><code>", out);
+		html_text(k->demangled, most, out);
+		fputs("</code>", out);
+	}
+	fprintf(out, "<p class=s1>id %s, device %zu, code %s", k->id, k->device,
 		k->code.arch ? k->code.arch : "not known");
 	if (k->code.reconstructed_by)
 		fprintf(out, ", reconstructed by %s", k->code.reconstructed_by);

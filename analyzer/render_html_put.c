@@ -108,6 +108,10 @@ char *html_share(char out[TEXT_NUMBER], double v)
 
 char *html_real(char out[TEXT_NUMBER], double v)
 {
+	if (v == 0) {
+		snprintf(out, TEXT_NUMBER, "0");
+		return out;
+	}
 	return escape_number(text_real(out, v));
 }
 

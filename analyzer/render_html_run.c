@@ -274,9 +274,27 @@ static void process(const struct report_run *p, bool is_given, FILE *out)
 	fputc('\n', out);
 }
 
+/* With the signs that a page has and a terminal may not have. */
+static void timing(const struct report_timing *t, FILE *out)
+{
+	char text[RENDER_TIMING];
+
+	render_timing(text, t);
+	for (const char *s = text; *s;) {
+		const bool is_micro = strncmp(s, " us", 3) == 0;
+
+		if (is_micro || strncmp(s, "+-", 2) == 0) {
+			fputs(is_micro ? " \xc2\xb5s" : "\xc2\xb1", out);
+			s += is_micro ? 3 : 2;
+			continue;
+		}
+		html_text((const char[]){*s++, '\0'}, 1, out);
+	}
+}
+
 static void processes(const struct report *r, FILE *out)
 {
-	char timing[RENDER_TIMING], t[TEXT_NUMBER];
+	char t[TEXT_NUMBER];
 
 	fputs("<h3>Processes</h3><ul>\n", out);
 	for (size_t i = 0; i < r->runs_n; i++) {
@@ -289,7 +307,7 @@ static void processes(const struct report *r, FILE *out)
 	if (r->is_given)
 		return;
 	fputs("<p class=s1>Timing: ", out);
-	html_text(render_timing(timing, &r->timing), RENDER_TIMING, out);
+	timing(&r->timing, out);
 	if (!isnan(r->timing.self_overhead_pct))
 		fprintf(out, "; it cost %s of the time of the launching threads",
 			html_pct(t, r->timing.self_overhead_pct));
@@ -349,6 +367,7 @@ static void first_item(const struct report *r, const struct report_advice *a, si
 		       FILE *out)
 {
 	const struct metric_advice *m = a->advice;
+	char t[TEXT_NUMBER];
 
 	fputs("<li><h3>", out);
 	html_text(m->title, HTML_SENTENCE, out);
@@ -365,6 +384,10 @@ static void first_item(const struct report *r, const struct report_advice *a, si
 		fputs("<span class=n>", out);
 		html_label(a->kernel, HTML_NAME, out);
 		fputs(i < sections ? "</span></a>" : "</span>", out);
+		if (!isnan(a->kernel->share_pct))
+			fprintf(out, ": %s of all kernel time", html_pct(t, a->kernel->share_pct));
+		if (!isnan(a->kernel->times.median))
+			fprintf(out, ", %s a launch", html_us(t, a->kernel->times.median));
 	}
 	fputs("</div>", out);
 	for (int i = 0; i < m->evidence_n; i++) {
@@ -374,6 +397,10 @@ static void first_item(const struct report *r, const struct report_advice *a, si
 	if (m->change) {
 		fputs("<p><b>Try:</b> ", out);
 		html_text(m->change, EVIDENCE, out);
+	}
+	if (m->expect) {
+		fputs("<br><b>Expect:</b> ", out);
+		html_text(m->expect, EVIDENCE, out);
 	}
 	fputc('\n', out);
 }

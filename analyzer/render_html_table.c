@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define TALL 17 /* rows that the table shows at once, about */
+
 static void number(double v, const char *text, FILE *out)
 {
 	if (isfinite(v))
@@ -128,20 +130,23 @@ void html_table(const struct report *r, size_t n, size_t sections, FILE *out)
 		fputs("<p>No kernel to show.\n", out);
 		return;
 	}
-	fputs("<div><div class=\"w tall\"><table class=s><thead><tr><th>#<th class=l>kernel<th>share<th>total<th>median<th>"
-	      "launches<th title=\"warps that an SM has room for, in percent of the most it can hold\">max occ.<th "
-	      "class=l title=\"what keeps more warps from an SM\">limit<th title=\"blocks of the grid to blocks that "
-	      "the GPU holds at once\">waves<th title=\"" RENDER_CLIFF_MEANS
-	      "\">cliff<th class=l>class",
+	fputs("<div><div class=\"w tall\" tabindex=0 role=region aria-labelledby=kernels><table class=s><thead><tr><th>#<th class=l>kernel<th>share<th>total<th>median<th>"
+	      "launches<th title=\"" RENDER_ROOM_MEANS "\">max occ.<th "
+	      "class=l title=\"what keeps more warps from an SM\">limit<th title=\"" RENDER_WAVES_MEANS
+	      "\">waves<th title=\"" RENDER_CLIFF_MEANS "\">cliff<th class=l>class",
 	      out);
 	fputs(has_advice ? "<th class=l>try first<tbody>" : "<tbody>", out);
 	for (size_t i = 0; i < n; i++)
 		row(&r->kernels[i], i, i < sections, has_advice, out);
 	fputs("\n</table></div></div>\n<p class=s1>", out);
+	if (n > TALL)
+		fprintf(out, "All %zu are in the table, which scrolls. ", n);
 	if (n < r->kernels_n)
 		fprintf(out, "%zu more are in the JSON report. ", r->kernels_n - n);
 	if (render_any_uncertain(r, n))
 		fprintf(out, "~ uncertain by more than %d%%. ", RENDER_UNCERTAIN_PCT);
+	if (render_any_room(r, n))
+		fputs("Max occ.: " RENDER_ROOM_MEANS ". Waves: " RENDER_WAVES_MEANS ". ", out);
 	if (render_any_grid(r, n))
 		fputs("Limit " RENDER_GRID ": " RENDER_GRID_MEANS ". ", out);
 	if (render_any_cliff(r, n))

@@ -407,6 +407,47 @@ static void dots_are_where_they_belong(void **state)
 	html_fixture_close(&f);
 }
 
+/* The name of a roof goes where no kernel is: none of the dots lies within it, on either screen. */
+static void roofs_are_named_beside_dots(void **state)
+{
+	struct html_fixture f = {0};
+	size_t bytes, seen = 0;
+	char *page;
+
+	(void)state;
+	html_fixture_open(&f, 3);
+	made_work(&f, &f.report.kernels[0], &(uint32_t){1});
+	f.report.kernels[1].work = f.report.kernels[2].work = f.report.kernels[0].work;
+	set_place(&f, 0, 0.001, 1);
+	set_place(&f, 1, 6000, 90000); /* above the roof, where its name would be */
+	set_place(&f, 2, 10000, 80000);
+	html_page(&f.report, &page, &bytes);
+	for (const char *svg = page; (svg = strstr(svg, "<svg")); svg++) {
+		const char *end = strstr(svg, "</svg>"), *name = strstr(svg, ">FP32 66.9 T");
+		const char *rt = svg, *dot = svg;
+		double right = 0, line = 0;
+
+		assert_true(name && name < end);
+		for (const char *at = svg; (at = strstr(at, "<text class=rt x=")) && at < name;
+		     at++)
+			rt = at;
+		right = number_behind(rt, " x=");
+		line = number_behind(rt, " y=");
+		while ((dot = strstr(dot, "<circle class=pt")) && dot < end) {
+			const double x = number_behind(dot, "cx="), y = number_behind(dot, "cy=");
+
+			seen++;
+			dot++;
+			if (x < right && x > right - 6.3 * 11 && y < line + 3 && y > line - 11)
+				fail_msg("a dot at %g, %g under the name at %g, %g", x, y, right,
+					 line);
+		}
+	}
+	assert_int_equal(seen, 6);
+	free(page);
+	html_fixture_close(&f);
+}
+
 /* Ranks and devices of one kind are shown once; kernels of another kind of device have a chart of their own. */
 static void ranks_and_devices(void **state)
 {
@@ -465,6 +506,9 @@ static void advice_has_its_experiment(void **state)
 	f.report.kernels[0].advice.n = 3;
 	html_page(&f.report, &page, &bytes);
 	assert_non_null(strstr(page, "Let neighbouring lanes read neighbouring addresses"));
+	assert_non_null(strstr(page, "<span class=gain>saves <b>"));
+	assert_non_null(strstr(page, "<br><b>Expect:</b> sectors")); /* of what to do first */
+	assert_non_null(strstr(page, "</span></a>: 100% of all kernel time, "));
 	assert_non_null(strstr(page, "to 55%</b><sup class=e>e</sup> of this kernel's time"));
 	assert_non_null(strstr(page, "<dt>Change<dd>transpose through"));
 	assert_non_null(strstr(page, "<dt>Expect<dd>sectors"));
@@ -557,6 +601,7 @@ int main(void)
 		cmocka_unit_test(many_kernels_fit),
 		cmocka_unit_test(what_does_not_fit_is_counted),
 		cmocka_unit_test(dots_are_where_they_belong),
+		cmocka_unit_test(roofs_are_named_beside_dots),
 		cmocka_unit_test(ranks_and_devices),
 		cmocka_unit_test(advice_has_its_experiment),
 		cmocka_unit_test(code_is_listed_once),
