@@ -151,6 +151,24 @@ double advice_l2_rate(const struct advice_case *c)
 	return bytes > 0 ? fmax(bytes / c->sm_count, advice_dram_rate(c)) : NAN;
 }
 
+static double known(const struct quantity *q)
+{
+	return quantity_known(q) ? q->value : 0;
+}
+
+double advice_bytes_us(const struct advice_case *c, double share, bool is_best)
+{
+	const struct metric_access *a = c->k->access;
+	const bool is_stated = c->k->work_known && c->k->work.bytes > 0;
+	const double bytes = is_stated ? (double)c->k->work.bytes
+			     : a ? known(&a->global_load_bytes) + known(&a->global_store_bytes)
+				 : 0;
+	const double rate = is_best && (c->fits_l2 || !is_stated) ? advice_l2_rate(c)
+								  : advice_dram_rate(c);
+
+	return bytes > 0 ? bytes / c->sm_count / (share * rate) / c->clock_mhz : NAN;
+}
+
 #define LANES        32.0
 #define SECTOR_BYTES 32.0
 

@@ -50,6 +50,12 @@ void advice_case_init(struct advice_case *c, const struct model_kernel *k,
 		      const struct arch_device *hw, double share_pct, const struct advice_run *run,
 		      struct arena *arena);
 
+/*
+ * us that the bytes of the kernel need at a share of the bandwidth: the L2's for the best case, where the data may lie
+ * there; DRAM's for the worst. NaN = not known.
+ */
+double advice_bytes_us(const struct advice_case *c, double share, bool is_best);
+
 /* Whether a unit is known to be near its limit. */
 bool advice_is_saturated(const struct advice_case *c);
 /* "memory at 83.2% of its peak": why it is; "" when it is not. */
@@ -90,7 +96,7 @@ bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_b
  * The part of a kernel's time that no change inside it removes: from an empty kernel (0.61 us, measured on an
  * H200) to one that loads, computes and stores once at the latency of DRAM.
  */
-#define ADVICE_FIXED_LEAST_US 0.6
+#define ADVICE_FIXED_LEAST_US ROOFLINE_EMPTY_US
 #define ADVICE_FIXED_MOST_US  2.0
 
 /* ------------------------------------------------------------------------------------- items */

@@ -39,7 +39,7 @@ struct limits {
 	const char *configs, *chips, *source;
 };
 struct rates {
-	int sm, fp32, fp64, fp16x2, add, mad, special, shared, l1, l1_measured, l2;
+	int sm, fp32, fp64, fp16x2, add, mad, special, shared, l1, l1_measured, l2, starts;
 	const char *source;
 };
 struct tensor {
@@ -179,6 +179,7 @@ static void set_arch(struct arch *a, size_t i)
 		.l1_bytes = r->l1,
 		.l1_bytes_measured = r->l1_measured,
 		.l2_bytes_measured = r->l2,
+		.block_starts_measured = r->starts,
 		.rates_source = r->source,
 		.tensor_generation = t->generation,
 		.t_fp16 = t->fp16,
@@ -467,6 +468,13 @@ void arch_describe(struct arch_device *d, const char *name, int sm, bool is_mig,
 		peaks_from_product(d, d->product);
 	else if (d->arch_known && !is_mig)
 		peaks_from_formula(d);
+}
+
+double arch_start_us(const struct arch_device *d, double blocks)
+{
+	const int starts = d->arch_known ? d->arch.block_starts_measured : ARCH_UNKNOWN;
+
+	return starts > 0 && d->clock_mhz > 0 ? 1e3 * blocks / starts / d->clock_mhz : NAN;
 }
 
 void arch_describe_product(struct arch_device *d, const struct product *p)

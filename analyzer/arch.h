@@ -32,6 +32,7 @@ struct arch {
 
 	int fp32, fp64, fp16x2, int_add, int_mad, special, shared_bytes, l1_bytes,
 		l1_bytes_measured, l2_bytes_measured;
+	int block_starts_measured; /* per 1000 clocks, of the whole chip */
 	const char *rates_source;
 
 	int tensor_generation;
@@ -129,6 +130,12 @@ struct arch_device {
  */
 void arch_describe(struct arch_device *d, const char *name, int sm, bool is_mig,
 		   const struct arch_attribute *attrs, size_t attrs_n);
+
+/*
+ * us in which the whole device can start so many blocks at best, whatever is in them; NaN = not known. Measured with
+ * blocks of 32 to 256 threads; larger ones start no faster.
+ */
+double arch_start_us(const struct arch_device *d, double blocks);
 
 /* Describe a row of the table as if it were present. */
 void arch_describe_product(struct arch_device *d, const struct product *p);

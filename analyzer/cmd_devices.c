@@ -65,6 +65,7 @@ static const struct {
 	COLUMN("l1_bytes_per_clock", l1_bytes),
 	COLUMN("l1_bytes_per_clock_measured", l1_bytes_measured),
 	COLUMN("l2_chip_bytes_per_clock_measured", l2_bytes_measured),
+	COLUMN("block_starts_per_1000_clocks_measured", block_starts_measured),
 	COLUMN("tensor_generation", tensor_generation),
 	COLUMN("tensor_fp16", t_fp16),
 	COLUMN("tensor_fp16_fp32acc", t_fp16_fp32acc),

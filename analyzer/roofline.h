@@ -24,6 +24,9 @@ struct arena;
 
 #define ROOFLINE_SATURATED_PCT 60.0
 #define ROOFLINE_SHORT_US      10.0
+#define ROOFLINE_EMPTY_US      0.6 /* an empty kernel, measured on an H200 */
+#define ROOFLINE_STARTS_PCT \
+	80.0 /* of the time, that starting blocks takes at best, where it sets it */
 
 struct roofline_precision {
 	int peak;        /* enum arch_peak, -1 = not known */
@@ -46,6 +49,13 @@ struct roofline_precision roofline_precision(const struct arch_device *d, enum w
 const char *roofline_precision_name(char out[ROOFLINE_NAME], int peak);
 /* FLOP/B, NaN = not known. */
 double roofline_balance(const struct arch_device *d, int peak);
+
+/*
+ * Percent of a time in which the device can have started no more than so many blocks; NaN = not known, or they wait for
+ * no other to end.
+ */
+double roofline_starts_pct(const struct arch_device *d, const struct occupancy *o, double blocks,
+			   double us);
 
 struct roofline_input {
 	struct quantity flops, bytes; /* of one launch */

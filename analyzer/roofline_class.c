@@ -324,6 +324,33 @@ static void say_few_warps(struct judge *j)
 		       o->enough_warps_at, rule);
 }
 
+/* Blocks of a grid that the device holds at once are no queue. */
+#define STARTS_WAVES 2.0
+
+double roofline_starts_pct(const struct arch_device *d, const struct occupancy *o, double blocks,
+			   double us)
+{
+	return o && o->waves >= STARTS_WAVES && us > ROOFLINE_EMPTY_US
+		       ? 100 * arch_start_us(d, blocks) / (us - ROOFLINE_EMPTY_US)
+		       : NAN;
+}
+
+static void say_starts(struct judge *j)
+{
+	const struct roofline_input *in = j->in;
+	const double blocks = (double)in->grid_blocks;
+	char now[TEXT_NUMBER], most[TEXT_NUMBER];
+
+	if (!quantity_known(&in->time_us) ||
+	    !(roofline_starts_pct(in->device, in->occupancy, blocks, in->time_us.value) >=
+	      ROOFLINE_STARTS_PCT))
+		return;
+	REASON(j, BLOCK_STARTS,
+	       "%s blocks start per us, and %s is the most that was measured on a device of this architecture",
+	       text_real(now, blocks / in->time_us.value),
+	       text_real(most, 1 / arch_start_us(in->device, 1)));
+}
+
 /* What grid and occupancy prove of a kernel that is not known to saturate anything. */
 static void say_geometry(struct judge *j)
 {
@@ -348,6 +375,7 @@ static void say_latency(struct judge *j)
 	int before = j->r->verdict.reasons_n;
 
 	say_geometry(j);
+	say_starts(j);
 	if (j->r->verdict.reasons_n != before)
 		return;
 	if (j->in->occupancy)
@@ -398,6 +426,8 @@ static void set_class(struct judge *j)
 	v->label = quantity_label_names[label];
 	if (class == LATENCY)
 		say_latency(j);
+	else
+		say_starts(j);
 }
 
 static void say_unknown(struct judge *j)
@@ -414,6 +444,7 @@ static void say_unknown(struct judge *j)
 	else if (!j->contradiction && !one)
 		say_no_share(j);
 	say_geometry(j);
+	say_starts(j);
 }
 
 int roofline_class(struct roofline *r, const struct roofline_input *in, struct arena *a,

@@ -149,6 +149,72 @@ enum advice_outcome rule_tail(const struct advice_case *c, struct advice_draft *
 	return ADVICE_GIVEN;
 }
 
+/* Once blocks no longer set the time, kernels that do little for each byte reach so much of the bandwidth. */
+#define FREED_LEAST 0.65
+#define FREED_MOST  0.9
+/* A fourth of the blocks are worth asking for; to a fourth falls what starting them takes. */
+#define FEWER       4.0
+
+/* us that all warps need to issue what they execute; 0 = not known. */
+static double issue_us(const struct advice_case *c)
+{
+	const struct metric_access *a = c->k->access;
+	const double slots = c->sm_count * c->hw->arch.partitions * c->clock_mhz;
+
+	return a && quantity_known(&a->warp_instructions) && slots > 0
+		       ? a->warp_instructions.value / slots
+		       : 0;
+}
+
+enum advice_outcome rule_block_starts(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct occupancy *o = c->occupancy;
+	const double pct = roofline_starts_pct(c->hw, o, c->blocks, c->us);
+	const double start = arch_start_us(c->hw, c->blocks);
+	/* The L2 gives at least what DRAM would. */
+	const double slow = advice_bytes_us(c, c->fits_l2 ? FREED_MOST : FREED_LEAST, false),
+		     fast = advice_bytes_us(c, FREED_MOST, true);
+	char n[TEXT_NUMBER], us[TEXT_NUMBER], now[TEXT_NUMBER], most[TEXT_NUMBER];
+	double after;
+
+	if (!(pct >= ROOFLINE_STARTS_PCT) || isnan(c->sm_count))
+		return ADVICE_SILENT;
+	if (c->class == CLASS_COMPUTE ||
+	    (c->class == CLASS_MEMORY && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
+		return advice_against(d, "starting %.0f blocks takes %s at least, but %s",
+				      c->blocks, text_us(us, start), advice_saturation(c));
+	text_us(us, c->us);
+	advice_evidence(
+		d,
+		"%s blocks in %s: %s start per us, and %s is the most that was measured, whatever they do",
+		text_count(n, (uint64_t)c->blocks), us, text_real(now, c->blocks / c->us),
+		text_real(most, c->blocks / start));
+	advice_evidence(
+		d,
+		"an SM has room for %d blocks of %d %s, and gets one every %.0f cycles: each must end by then in %.0f",
+		o->blocks_per_sm, o->warps_per_block, o->warps_per_block == 1 ? "warp" : "warps",
+		start / c->blocks * c->sm_count * c->clock_mhz,
+		start / c->blocks * c->sm_count * c->clock_mhz * o->blocks_per_sm);
+	if (!isnan(slow))
+		advice_evidence(d, "its bytes take %s at the bandwidth of DRAM",
+				text_us(us, slow * (c->fits_l2 ? FREED_MOST : FREED_LEAST)));
+	/* What is left: the bytes, at worst what is issued now as well, and the starts of a fourth of the blocks. */
+	after = isnan(slow) ? c->us : fmax(slow, fmax(issue_us(c), start / FEWER));
+	advice_gain_ratio(d, fmin(1, after / c->us), fmin(1, isnan(fast) ? 0 : fast / c->us));
+	advice_conflict(
+		d,
+		"larger blocks wait longer for their slowest warp, and leave more of an SM idle at the end");
+	advice_try(
+		d,
+		advice_text(
+			d,
+			"at most %s blocks: larger ones, several elements per thread (16 bytes per lane), or a loop over a grid of a few waves",
+			text_count(n, (uint64_t)(c->blocks / FEWER))),
+		"time falls with the blocks, until memory or arithmetic is busy",
+		"the work of a block grew as fast as the blocks became fewer: look at what its warps wait for");
+	return ADVICE_GIVEN;
+}
+
 /* ------------------------------------------------------------------------------------- room on an SM */
 
 static int64_t smem_of(const struct advice_case *c)

@@ -194,6 +194,58 @@ static void test_pairs_name_two(void **state)
 	}
 }
 
+/* ------------------------------------------------------------------------------------- blocks */
+
+/* An H200 starts 1,663 blocks a us: 524,288 take 315 us, their 268 MB 56 us at the bandwidth. */
+static void test_blocks_start_no_faster(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 524288, 256);
+	m.k.times.median = 321;
+	set_class(&m, "latency", 0, 17.4);
+	m.k.work = (struct work){.flops = -1, .bytes = INT64_C(268435456)};
+	build(&m);
+	a = given(&m, ADVICE_BLOCK_STARTS);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "1,633 start per us"));
+	/* 90 and 65% of the bandwidth are 62 and 86 us; the roof is at 82.6% */
+	assert_true(a->gain_low_pct >= 71 && a->gain_low_pct <= 73);
+	assert_true(a->gain_high_pct >= 80 && a->gain_high_pct <= 82.6);
+	/* what is issued stays, at worst: 120 us */
+	m.access.warp_instructions = derived(120.0 * 132 * 4 * 1980);
+	m.k.access = &m.access;
+	build(&m);
+	assert_true(given(&m, ADVICE_BLOCK_STARTS)->gain_low_pct <= 62);
+	/* nobody knows how much it moves */
+	set_class(&m, "unknown", NAN, NAN);
+	m.access.global_load_bytes = m.access.global_store_bytes = unknown;
+	build(&m);
+	assert_true(given(&m, ADVICE_BLOCK_STARTS)->gain_low_pct == 0);
+	/* the bandwidth is reached all the same */
+	set_class(&m, "memory", 0, 80);
+	build(&m);
+	assert_null(given(&m, ADVICE_BLOCK_STARTS));
+	assert_non_null(strstr(against(&m, ADVICE_BLOCK_STARTS), "memory is at 80"));
+	/* time left over, a rate that nobody measured, blocks that are all there at once */
+	set_class(&m, "latency", 0, 17.4);
+	m.k.times.median = 400;
+	build(&m);
+	assert_null(given(&m, ADVICE_BLOCK_STARTS));
+	m.k.times.median = 321;
+	m.hw.arch.block_starts_measured = -1;
+	build(&m);
+	assert_null(given(&m, ADVICE_BLOCK_STARTS));
+	arena_free(m.arena);
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.times.median = 1.3;
+	build(&m);
+	assert_null(given(&m, ADVICE_BLOCK_STARTS));
+	arena_free(m.arena);
+}
+
 /* ------------------------------------------------------------------------------------- the matrix */
 
 static void test_nothing_wrong_nothing_said(void **state)
@@ -1278,6 +1330,7 @@ int main(void)
 		cmocka_unit_test(test_every_row_is_explained),
 		cmocka_unit_test(test_ids_are_distinct_and_found),
 		cmocka_unit_test(test_pairs_name_two),
+		cmocka_unit_test(test_blocks_start_no_faster),
 		cmocka_unit_test(test_nothing_wrong_nothing_said),
 		cmocka_unit_test(test_async_copy_computes_its_conflict),
 		cmocka_unit_test(test_occupancy_is_no_score),

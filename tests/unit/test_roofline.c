@@ -934,6 +934,31 @@ static void reasons_of_latency(void **state)
 }
 
 /* What saturates a unit has warps enough, whatever the count. */
+/* An H200 starts 0.84 blocks a cycle, 1,663 a us; an empty kernel takes 0.6 us. */
+static void blocks_that_start_no_faster(void **state)
+{
+	struct arch_device d = device_named("NVIDIA H200");
+	struct roofline_input in = with_shares(&d, 10, 20);
+	struct roofline r;
+
+	(void)state;
+	in.grid_blocks = (uint64_t)(1663.2 * (100 - 0.6) * 0.805);
+	r = build(&in);
+	assert_non_null(strstr(reason(&r, FINDING_BLOCK_STARTS), "1,331 blocks start per us"));
+	assert_non_null(strstr(reason(&r, FINDING_BLOCK_STARTS), "1,663 is the most"));
+	assert_null(reason(&r, FINDING_DEPENDENT));
+	in.grid_blocks = (uint64_t)(1663.2 * (100 - 0.6) * 0.795);
+	r = build(&in);
+	assert_null(reason(&r, FINDING_BLOCK_STARTS));
+	assert_non_null(reason(&r, FINDING_DEPENDENT));
+	/* nobody measured another architecture */
+	assert_true(isnan(arch_start_us(&(struct arch_device){.arch_known = false}, 1)));
+	d = ga104();
+	in.grid_blocks = 1000000;
+	r = build(&in);
+	assert_null(reason(&r, FINDING_BLOCK_STARTS));
+}
+
 static void saturated_needs_no_excuse(void **state)
 {
 	struct arch_device d = ga104();
@@ -1067,6 +1092,7 @@ int main(void)
 		cmocka_unit_test(cache_is_not_speed),
 		cmocka_unit_test(data_that_fits_the_l2),
 		cmocka_unit_test(reasons_of_latency),
+		cmocka_unit_test(blocks_that_start_no_faster),
 		cmocka_unit_test(saturated_needs_no_excuse),
 		cmocka_unit_test(launch_bound),
 		cmocka_unit_test(random_inputs),

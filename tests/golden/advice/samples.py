@@ -37,7 +37,7 @@ DEVICES = {80: "NVIDIA A100-SXM4-40GB", 86: "NVIDIA GeForce RTX 3070 Ti", 89: "N
 # Which finding shows what an advice is about.
 SHOWN_BY = {"A004": "T008", "A011": "T013", "A015": "R002", "A016": "R003", "A017": "T006", "A019": "T002",
             "A020": "T012", "A021": "T010", "A022": "T009", "A023": "T011", "A024": "T001", "A026": "T014",
-            "A027": "T015", "A028": "T016"}
+            "A027": "T015", "A028": "T016", "A030": "R017"}
 
 # What follows from the grid: another size may have it, or lose it.
 OF_THE_GRID = {"A009", "A014", "A015", "A016", "A018", "R002", "R003", "R004", "R005"}
