@@ -18,8 +18,13 @@
 /* A tile in registers: so many values at least, four by four, each used so often. Complex numbers use each twice. */
 #define TILE_OPERANDS 8u
 #define TILE_USES     4.0
-#define SR_TID_X      33u /* tables/sass_special.def */
+#define SR_LANEID     0u /* tables/sass_special.def */
+#define SR_VIRTID     3u
+#define SR_TID        32u
+#define SR_TID_X      33u
 #define SR_CTAID_X    37u
+#define SR_EQMASK     56u
+#define SR_GEMASK     60u
 #define COORDINATES   32u
 #define DOUBLES_EACH  4u /* FP64 operations between two narrowings at most: longer ones are meant */
 
@@ -36,6 +41,7 @@ struct product {
 	uint32_t multiplies, apart; /* apart: operands of different coordinates */
 	uint32_t operands, sums;
 	uint32_t by_a, by_b; /* coordinates of the operands that are apart */
+	bool is_staged;      /* these come from shared memory */
 };
 
 struct walk {
@@ -43,6 +49,7 @@ struct walk {
 	struct value at[REGSET_NUMBERS];
 	uint64_t specials[COORDINATES]; /* those beside the six of thread and block */
 	uint32_t specials_n;
+	uint32_t of_block;    /* coordinates that all threads of a block share */
 	struct value *loaded; /* of each instruction: what its address depends on, in `coordinates` */
 	uint32_t *used_in; /* loop in which a loaded register was last an operand, by value.load */
 	uint32_t *sum_in;  /* loop in which a sum last grew, by value.sum */
@@ -139,6 +146,14 @@ static int read_doubles(const struct cfg *g, struct arena *scratch, struct idiom
 
 /* --------------------------------------------------------------------------------------- products */
 
+/* Tells threads of one block apart. */
+static bool is_of_thread(uint64_t special)
+{
+	return special == SR_LANEID || special == SR_VIRTID ||
+	       (special >= SR_TID && special < SR_TID_X + 3) ||
+	       (special >= SR_EQMASK && special <= SR_GEMASK);
+}
+
 /* The bit of a special register, the same whenever it is met; 0 when there are too many. */
 static uint32_t coordinate(struct walk *w, const struct sass_insn *insn)
 {
@@ -158,6 +173,8 @@ static uint32_t coordinate(struct walk *w, const struct sass_insn *insn)
 			return 0;
 		w->specials[k] = special;
 		w->specials_n += k == w->specials_n;
+		if (!is_of_thread(special))
+			w->of_block |= 1u << (IDIOM_COORDINATES + k);
 		return 1u << (IDIOM_COORDINATES + k);
 	}
 	return 0;
@@ -205,14 +222,24 @@ static void use(struct walk *w, uint32_t l, const struct value *v)
 	w->used_in[v->load] = l + 1;
 }
 
+/*
+ * On what coordinates the address of a load depends. All of a block have one shared memory: what they share, as where it
+ * begins (from sm_90 on by the block's number in its cluster), tells none of its words apart.
+ */
+static uint32_t loaded_by(const struct walk *w, const struct value *v)
+{
+	const struct value *load = &w->loaded[v->load / LOAD_REGS];
+
+	return load->coordinates & ~(load->is_shared ? w->of_block : 0);
+}
+
 /* d = a b + c with a and b loaded and c a sum, or the beginning of one. The sum that d is; 0 = it is none. */
 static uint32_t count_multiply(struct walk *w, uint32_t i, uint32_t l)
 {
 	const struct sass_insn *insn = &w->g->insns[i];
 	const struct value *a = value_of(w, operand(insn, 1)), *b = value_of(w, operand(insn, 2)),
 			   *c = value_of(w, operand(insn, 3));
-	const uint32_t by_a = w->loaded[a->load / LOAD_REGS].coordinates,
-		       by_b = w->loaded[b->load / LOAD_REGS].coordinates;
+	const uint32_t by_a = loaded_by(w, a), by_b = loaded_by(w, b);
 	const bool is_one_space = w->loaded[a->load / LOAD_REGS].is_shared ==
 				  w->loaded[b->load / LOAD_REGS].is_shared;
 	const uint32_t sum = c->sum ? c->sum : i + 1;
@@ -223,9 +250,13 @@ static uint32_t count_multiply(struct walk *w, uint32_t i, uint32_t l)
 		return sum;
 	w->products[l].multiplies++;
 	if (is_one_space && by_a && by_b && !(by_a & by_b)) {
+		/* the compiler puts rows and columns in any order */
+		const bool is_turned = by_a & w->products[l].by_b || by_b & w->products[l].by_a;
+
 		w->products[l].apart++;
-		w->products[l].by_a |= by_a;
-		w->products[l].by_b |= by_b;
+		w->products[l].by_a |= is_turned ? by_b : by_a;
+		w->products[l].by_b |= is_turned ? by_a : by_b;
+		w->products[l].is_staged |= w->loaded[a->load / LOAD_REGS].is_shared;
 	}
 	w->products[l].sums += w->sum_in[sum] != l + 1;
 	w->sum_in[sum] = l + 1;
@@ -305,6 +336,7 @@ static void choose_product(const struct walk *w, struct idioms *out)
 		out->rows = (uint8_t)(is_tile(p) ? 0 : p->by_a & ((1u << IDIOM_COORDINATES) - 1));
 		out->columns =
 			(uint8_t)(is_tile(p) ? 0 : p->by_b & ((1u << IDIOM_COORDINATES) - 1));
+		out->is_staged = !is_tile(p) && p->is_staged;
 		out->product_at = w->g->loops[l].first;
 	}
 }
@@ -316,6 +348,7 @@ static int read_products(const struct cfg *g, struct arena *scratch, struct idio
 	if (!w)
 		return -1;
 	w->g = g;
+	w->of_block = 7u << 3; /* ctaid */
 	w->loaded = arena_array(scratch, (size_t)g->insns_n + 1, sizeof(*w->loaded));
 	w->used_in =
 		arena_array(scratch, ((size_t)g->insns_n + 1) * LOAD_REGS, sizeof(*w->used_in));

@@ -6,6 +6,7 @@
 #ifndef KBN_IDIOM_H
 #define KBN_IDIOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cfg.h"
@@ -34,6 +35,7 @@ struct idioms {
 	double uses;         /* of a loaded value, mean */
 	/* Coordinates that the one and the other operand depend on; both 0 of a tile in registers. */
 	uint8_t rows, columns;
+	bool is_staged; /* from shared memory: which coordinates of the block belong to which is not known */
 	uint32_t product_at; /* first instruction of the loop; CFG_NONE */
 };
 

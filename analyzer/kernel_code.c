@@ -196,6 +196,7 @@ static bool read_idioms(struct metric_sass *s, const struct cfg *g, struct arena
 		.uses = x.uses,
 		.rows = x.rows,
 		.columns = x.columns,
+		.is_staged = x.is_staged,
 		.product_at = offset_of(x.product_at),
 	};
 	return true;

@@ -81,6 +81,7 @@ struct metric_idioms {
 	double uses;
 	uint8_t rows,
 		columns; /* coordinates of its operands, 0 where they do not tell: see idiom.h */
+	bool is_staged;  /* from shared memory: those within the block alone */
 	uint64_t product_at;
 };
 

@@ -318,11 +318,16 @@ static double extent(const struct session_shape *s, unsigned coordinates)
 	return n;
 }
 
-/* Of rows times columns: a row or a column alone makes a vector, whatever the code could do. */
+/*
+ * Of rows times columns: a row or a column alone makes a vector, whatever the code could do. Of tiles in shared memory the
+ * block's sides are known, and that there are more blocks.
+ */
 static bool is_narrow(const struct session_shape *s, const struct metric_idioms *x)
 {
-	return (x->rows || x->columns) &&
-	       (extent(s, x->rows) < PRODUCT_SIDE || extent(s, x->columns) < PRODUCT_SIDE);
+	const double blocks = x->is_staged ? (double)count_volume(s->grid) : 1;
+
+	return (x->rows || x->columns) && (extent(s, x->rows) * blocks < PRODUCT_SIDE ||
+					   extent(s, x->columns) * blocks < PRODUCT_SIDE);
 }
 
 static double threads_of(const struct session_shape *s)

@@ -11,15 +11,21 @@
 struct row {
 	const char *function;
 	bool doubles, product;
-	uint32_t sums; /* where there is a product */
+	uint32_t sums;       /* where there is a product */
+	uint8_t coordinates; /* of its rows and columns, as in struct idioms */
 };
 
+#define THREAD_XY 3
+#define ALL_XY    (3 | 3 << 3)
+
 static const struct row idioms[] = {
-	{"tiled", false, true, 16},         {"plain", false, true, 1},
-	{"matrix_vector", false, false, 0}, {"dot", false, false, 0},
-	{"filter", false, false, 0},        {"distances", false, false, 0},
-	{"leak", true, false, 0},           {"compare", true, false, 0},
-	{"sum_in_double", false, false, 0}, {"all_double", false, false, 0},
+	{"tiled", false, true, 16, 0},         {"plain", false, true, 1, ALL_XY},
+	{"staged", false, true, 1, THREAD_XY}, {"staged_halves", false, true, 1, THREAD_XY},
+	{"staged_vector", false, false, 0, 0}, {"matrix_vector", false, false, 0, 0},
+	{"dot", false, false, 0, 0},           {"filter", false, false, 0, 0},
+	{"distances", false, false, 0, 0},     {"leak", true, false, 0, 0},
+	{"compare", true, false, 0, 0},        {"sum_in_double", false, false, 0, 0},
+	{"all_double", false, false, 0, 0},
 };
 
 static void check(const char *path, const struct row *rows, size_t n)
@@ -50,8 +56,8 @@ static void check(const char *path, const struct row *rows, size_t n)
 				assert_int_equal(x.doubles_at != CFG_NONE, rows[i].doubles);
 				assert_int_equal(x.product_at != CFG_NONE, rows[i].product);
 				/* rows by y, columns by x, where a thread has one result */
-				assert_int_equal(x.rows | x.columns,
-						 rows[i].sums == 1 ? 1 | 2 | 8 | 16 : 0);
+				assert_int_equal(x.rows | x.columns, rows[i].coordinates);
+				assert_int_equal(x.is_staged, rows[i].coordinates == THREAD_XY);
 				assert_int_equal(x.rows & x.columns, 0);
 			}
 			arena_free(arena);
@@ -77,11 +83,11 @@ static void samples(void **state)
 {
 	static const char *const archs[] = {"80", "86", "89", "90", "100", "120"};
 	static const struct row rows[] = {
-		{"gemm_bad", false, true, 1},       {"gemm_good", false, false, 0},
-		{"tensor_bad", false, true, 64},    {"tensor_good", false, false, 0},
-		{"fp64_leak_bad", true, false, 0},  {"fp64_leak_good", false, false, 0},
-		{"spill_good", false, false, 0},    {"memory_stream_good", false, false, 0},
-		{"divergent_bad", false, false, 0}, {"tail_bad", false, false, 0},
+		{"gemm_bad", false, true, 1, ALL_XY},  {"gemm_good", false, false, 0, 0},
+		{"tensor_bad", false, true, 64, 0},    {"tensor_good", false, false, 0, 0},
+		{"fp64_leak_bad", true, false, 0, 0},  {"fp64_leak_good", false, false, 0, 0},
+		{"spill_good", false, false, 0, 0},    {"memory_stream_good", false, false, 0, 0},
+		{"divergent_bad", false, false, 0, 0}, {"tail_bad", false, false, 0, 0},
 	};
 	char path[96];
 

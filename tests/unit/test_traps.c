@@ -186,6 +186,10 @@ static void arithmetic(void **state)
 	m.sass.idioms.product_at = 0x100
 	TRAP(FINDING_NO_TENSOR_CORES, PRODUCT, m.sass.has_products = true);
 	TRAP(FINDING_NO_TENSOR_CORES, PRODUCT, m.shape.grid[0] = 63); /* 127 x 127 results */
+	/* tiles of 16 by 16 in shared memory, of many blocks; the same sides of all of it are a strip */
+	TRAP(FINDING_NO_TENSOR_CORES, PRODUCT; m.sass.idioms.rows = 2; m.sass.idioms.columns = 1;
+	     m.shape.block[0] = m.shape.block[1] = 16;
+	     m.sass.idioms.is_staged = true, m.sass.idioms.is_staged = false);
 	TRAP(FINDING_NO_TENSOR_CORES, PRODUCT; m.loop.trips = 1;
 	     m.sass.idioms.sums = 1, m.sass.idioms.sums = 2); /* 8 deep */
 	TRAP(FINDING_NO_TENSOR_CORES, PRODUCT;

@@ -2,6 +2,7 @@
  * idioms.cu - matrix products in plain multiply-adds and what looks like them; doubles that somebody meant and
  * such that nobody did: what idiom.h finds, and what it leaves.
  */
+#include <cuda_fp16.h>
 
 /* 4 x 4 results a thread from tiles in shared memory: a product. */
 extern "C" __global__ void tiled(const float *a, const float *b, float *c, int n)
@@ -39,6 +40,69 @@ extern "C" __global__ void plain(const float *a, const float *b, float *c, int n
 	for (int k = 0; k < n; k++)
 		sum += a[y * n + k] * b[k * n + x];
 	c[y * n + x] = sum;
+}
+
+/* One result a thread, from tiles in shared memory: a product. */
+extern "C" __global__ void staged(const float *a, const float *b, float *c, int n)
+{
+	__shared__ float as[16][16], bs[16][16];
+	const int tx = threadIdx.x, ty = threadIdx.y;
+	const int x = blockIdx.x * 16 + tx, y = blockIdx.y * 16 + ty;
+	float sum = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < n; k += 16) {
+		as[ty][tx] = a[y * n + k + tx];
+		bs[ty][tx] = b[(k + ty) * n + x];
+		__syncthreads();
+#pragma unroll
+		for (int j = 0; j < 16; j++)
+			sum += as[ty][j] * bs[j][tx];
+		__syncthreads();
+	}
+	c[y * n + x] = sum;
+}
+
+/* The same in halves, two neighbours a thread: a product. */
+extern "C" __global__ void staged_halves(const __half *a, const __half2 *b, float2 *c, int n)
+{
+	__shared__ __half as[32][32];
+	__shared__ __half2 bs[32][32];
+	const int tx = threadIdx.x, ty = threadIdx.y;
+	const int x = blockIdx.x * 32 + tx, y = blockIdx.y * 32 + ty;
+	__half2 sum = __float2half2_rn(0);
+
+#pragma unroll 1
+	for (int k = 0; k < n; k += 32) {
+		as[ty][tx] = a[y * n + k + tx];
+		bs[ty][tx] = b[(k + ty) * n / 2 + x];
+		__syncthreads();
+#pragma unroll
+		for (int j = 0; j < 32; j++)
+			sum = __hfma2(__half2half2(as[ty][j]), bs[j][tx], sum);
+		__syncthreads();
+	}
+	c[y * n / 2 + x] = __half22float2(sum);
+}
+
+/* A row of each warp times a vector that all share, both in shared memory: no word is used twice on one side. */
+extern "C" __global__ void staged_vector(const float *a, const float *x, float *y, int n)
+{
+	__shared__ float as[8][33], xs[32];
+	const int row = blockIdx.x * 8 + threadIdx.y;
+	float sum = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < n; k += 32) {
+		as[threadIdx.y][threadIdx.x] = a[row * n + k + threadIdx.x];
+		xs[threadIdx.x] = x[k + threadIdx.x];
+		__syncthreads();
+#pragma unroll
+		for (int j = 0; j < 32; j++)
+			sum += as[threadIdx.y][j] * xs[j];
+		__syncthreads();
+	}
+	y[row] = sum;
 }
 
 /* A matrix and a vector: every element of the matrix is used once. */
