@@ -107,6 +107,27 @@ double access_times_passed(struct access_reader *k, struct access_look *at, uint
 	return t->n;
 }
 
+double access_times_least(struct access_reader *k, struct access_look *at, uint32_t block)
+{
+	const char *why;
+	double n = access_times_passed(k, at, block, &why);
+	bool is_in_every_turn = true;
+
+	if (!isnan(n))
+		return n;
+	if (!always_passed(k, &at->r, block))
+		return 0;
+	n = 1;
+	for (uint32_t loop = k->g.blocks[block].loop; loop != CFG_NONE && is_in_every_turn;
+	     loop = k->g.loops[loop].parent) {
+		is_in_every_turn = cfg_in_every_turn(&k->g, block, loop);
+		if (is_in_every_turn && access_trips(k, &at->r, loop))
+			n *= (double)access_trips(k, &at->r, loop);
+		block = k->g.loops[loop].header;
+	}
+	return n;
+}
+
 static bool is_taken(const struct access_reader *k, const struct lanes_result *r, uint32_t from,
 		     uint32_t to)
 {

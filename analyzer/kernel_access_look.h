@@ -83,6 +83,8 @@ void access_note_calls(struct access_reader *k);
 /* How often a warp that was looked at passes a block; NAN = not known, and why. */
 double access_times_passed(struct access_reader *k, struct access_look *at, uint32_t block,
 			   const char **why);
+/* The same where it is not known: at least so often. */
+double access_times_least(struct access_reader *k, struct access_look *at, uint32_t block);
 /*
  * Instructions that a warp executes beyond those of a block, each time that it passes it: lanes that parted, or left a
  * loop in different turns, come to the BSYNC where they meet, or to the end, one group after another, and each

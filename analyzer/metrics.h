@@ -179,7 +179,10 @@ struct metric_site {
 struct metric_access {
 	struct quantity sectors_per_request_load, sectors_per_request_store, excess_sectors,
 		wasted_sectors, shared_wavefronts_per_request, atomics, divergence_pct;
-	/* Executed by all warps of the launch; bytes that lanes ask for, however many sectors that takes. */
+	/*
+	 * Executed by all warps of the launch (where that is not known `low` are surely executed); bytes that lanes
+	 * ask for, however many sectors that takes.
+	 */
 	struct quantity warp_instructions, global_load_bytes, global_store_bytes;
 	const struct metric_site
 		*sites; /* by excess, the largest first; not known last, then branches */

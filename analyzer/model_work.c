@@ -97,6 +97,8 @@ int model_roofline(struct model_kernel *k, const struct model_device *d,
 		work_set_dtype(&k->work, dtype_of_code(k->code.sass));
 	in.flops = work_flops(&k->work);
 	in.bytes = work_bytes(&k->work);
+	in.instructions = k->access ? k->access->warp_instructions
+				    : quantity_unknown("the code was not interpreted");
 	in.time_us = time_of(k);
 	in.precision = roofline_precision(&d->hw, k->work.dtype, on_tensor(k->code.sass),
 					  sums_fp32(k->code.sass));

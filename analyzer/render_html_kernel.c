@@ -186,7 +186,7 @@ static void against_the_roofs(const struct report_kernel *k, FILE *out)
 			roofline_precision_name(precision, r->precision));
 	html_row("speed", &r->effective_gflops, html_gflops, out);
 	html_row("traffic", &r->effective_gbps, html_gbps, out);
-	share_row("of the compute peak", &r->sol_compute_pct, out);
+	share_row("of the busiest compute unit", &r->sol_compute_pct, out);
 	share_row("of the bandwidth", &r->sol_memory_pct, out);
 	share_row("of the nearer roof", &r->attained_pct, out);
 	fputs("</table>", out);

@@ -368,7 +368,7 @@ static void known_work(const struct report_kernel *k, FILE *out)
 			r->precision_pct ? ", of which products of single warps reach a part" : "");
 	quantity("speed", &r->effective_gflops, show_gflops, out);
 	quantity("traffic", &r->effective_gbps, show_gbps, out);
-	quantity("share of the compute peak", &r->sol_compute_pct, show_pct, out);
+	quantity("share of the busiest compute unit", &r->sol_compute_pct, show_pct, out);
 	quantity("share of the bandwidth", &r->sol_memory_pct, show_pct, out);
 	quantity("attained of the nearer roof", &r->attained_pct, show_pct, out);
 	fputs("\n", out);

@@ -208,6 +208,39 @@ static struct quantity attained(const struct quantity *compute, const struct qua
 	return q;
 }
 
+/* Share of the issue slots. At a clock below the one that is known it is more. */
+static struct quantity issue_share(const struct roofline_input *in)
+{
+	const struct arch_device *d = in->device;
+	const double slots = in->sm_count > 0 && d->arch_known && d->clock_mhz > 0
+				     ? (double)in->sm_count * d->arch.partitions * d->clock_mhz
+				     : NAN;
+	struct quantity q = share(&in->instructions, &in->time_us, slots,
+				  "SMs, schedulers or clock are not known");
+
+	if (!quantity_known(&in->instructions) && quantity_known(&in->time_us) &&
+	    in->time_us.high > 0 && slots > 0)
+		q.low = real(100 * in->instructions.low / (slots * in->time_us.high));
+	return q;
+}
+
+/* The busiest unit that is known: what is issued for certain, where that is more than the work makes of its peak. */
+static struct quantity busiest(const struct quantity *compute, const struct quantity *issue)
+{
+	struct quantity q = *issue;
+
+	if (!quantity_known(compute) || !(issue->low > compute->value) || issue->low > 100)
+		return *compute;
+	if (!quantity_known(issue)) {
+		q.value = issue->low;
+		q.high = NAN;
+		q.label = QUANTITY_ESTIMATED;
+		q.by = QUANTITY_BY_INTERPRETER;
+	}
+	q.why = "share of the slots in which warps issue, the busiest unit that is known";
+	return q;
+}
+
 int roofline_build(struct roofline *r, const struct roofline_input *in, struct arena *a,
 		   struct err *e)
 {
@@ -236,5 +269,8 @@ int roofline_build(struct roofline *r, const struct roofline_input *in, struct a
 		r->side = "compute";
 	}
 	r->attained_pct = attained(&r->sol_compute_pct, &r->sol_memory_pct);
+	r->issue_pct = issue_share(in);
+	r->flops_pct = r->sol_compute_pct;
+	r->sol_compute_pct = busiest(&r->flops_pct, &r->issue_pct);
 	return roofline_class(r, in, a, e);
 }

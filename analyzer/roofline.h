@@ -7,6 +7,8 @@
  *   balance     peak of the precision and unit in use / DRAM bandwidth; below it memory is the nearer roof
  *   share       (FLOPs / time) / peak, (bytes / time) / bandwidth
  *   attained    (FLOPs / time) / min(peak, bandwidth x intensity), which is the larger of both shares
+ *   compute     of the units that are known the busiest: that share of the peak, or of the slots in which warps issue
+ *               (instructions / time / SMs / schedulers of each / clock), be it the least that is certain
  *   class       compute >= 60% and memory < 60%: compute; memory >= 60% and compute < 60%: memory; both: balanced;
  *               neither: latency. Launch-bound, beside the class: under 10 us and shorter than the launch gap.
  */
@@ -59,7 +61,9 @@ double roofline_starts_pct(const struct arch_device *d, const struct occupancy *
 
 struct roofline_input {
 	struct quantity flops, bytes; /* of one launch */
-	struct quantity time_us;      /* of one launch: the median */
+	struct quantity
+		instructions;    /* of warps, of one launch; not known: `low` of them for certain */
+	struct quantity time_us; /* of one launch: the median */
 	struct roofline_precision precision;
 	const struct arch_device *device;
 	const struct occupancy *occupancy; /* NULL = not known */
@@ -76,6 +80,8 @@ struct roofline {
 	int precision_pct; /* of that peak that is held to be the roof, see roofline_precision; 0 = all */
 	const char *side; /* "memory", "compute", "unknown" */
 	struct quantity attained_pct, sol_compute_pct, sol_memory_pct; /* never cut off at 100 */
+	struct quantity flops_pct; /* of the peak alone, without other units */
+	struct quantity issue_pct; /* of the slots; not known: `low` for certain */
 	struct quantity effective_gflops, effective_gbps;
 	struct metric_class verdict;
 };

@@ -36,8 +36,10 @@ static inline bool quantity_holds(const json_t *v, const char *path, char *why)
 	else if ((is_unknown || (label && !strcmp(label, "estimated"))) &&
 		 !json_is_string(json_object_get(v, "why")))
 		sprintf(why, "%.400s: %s, and no reason", path, label);
-	else if ((json_is_number(low) && json_number_value(low) > n + slack) ||
-		 (json_is_number(high) && json_number_value(high) < n - slack))
+	else if ((!is_unknown && json_is_number(low) && json_number_value(low) > n + slack) ||
+		 (!is_unknown && json_is_number(high) && json_number_value(high) < n - slack) ||
+		 (json_is_number(low) && json_is_number(high) &&
+		  json_number_value(low) > json_number_value(high)))
 		sprintf(why, "%.400s: the value is outside of its bounds", path);
 	else
 		return true;

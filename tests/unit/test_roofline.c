@@ -1064,6 +1064,52 @@ static void random_inputs(void **state)
 	}
 }
 
+/* Indices and conversions are no FLOPs, but take issue slots; certain ones count though not all are known. */
+static void issue_slots(void **state)
+{
+	const struct arch_device d = device_named("NVIDIA H200");
+	const double slots = 132.0 * 4 * d.clock_mhz * 100;
+	struct roofline_input in = with_shares(&d, 5, 20);
+	struct roofline r;
+
+	(void)state;
+	in.time_us = exactly(100, QUANTITY_MEASURED);
+	in.instructions = exactly(0.7 * slots, QUANTITY_DERIVED);
+	r = build(&in);
+	assert_class(r, "compute", "derived");
+	assert_float_equal(r.sol_compute_pct.value, 70, 1e-9);
+	assert_float_equal(r.attained_pct.value, 20,
+			   1e-9); /* of the roof, which is of FLOPs and bytes */
+	assert_non_null(strstr(reason(&r, FINDING_ISSUE), "warps issue in 70% of the slots"));
+	/* memory is busy as well */
+	in = with_shares(&d, 5, 80);
+	in.instructions = exactly(0.7 * slots, QUANTITY_DERIVED);
+	r = build(&in);
+	assert_class(r, "balanced", "derived");
+	/* so many of them are certain */
+	in = with_shares(&d, 5, 20);
+	in.instructions = quantity_unknown("of a loop nobody knows how often");
+	in.instructions.low = 0.65 * slots;
+	r = build(&in);
+	assert_class(r, "compute", "estimated");
+	assert_non_null(strstr(reason(&r, FINDING_ISSUE), "at least 65%"));
+	in.instructions.low = 0.5 * slots;
+	r = build(&in);
+	assert_class(r, "latency", "estimated");
+	assert_null(reason(&r, FINDING_ISSUE));
+	/* what cannot be is no reading */
+	in.instructions.low = 1.5 * slots;
+	r = build(&in);
+	assert_class(r, "latency", "derived");
+	assert_float_equal(r.sol_compute_pct.value, 5, 1e-9);
+	/* fewer than the work says */
+	in = with_shares(&d, 75, 20);
+	in.instructions = exactly(0.65 * slots, QUANTITY_DERIVED);
+	r = build(&in);
+	assert_float_equal(r.sol_compute_pct.value, 75, 1e-9);
+	assert_null(reason(&r, FINDING_ISSUE));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1093,6 +1139,7 @@ int main(void)
 		cmocka_unit_test(data_that_fits_the_l2),
 		cmocka_unit_test(reasons_of_latency),
 		cmocka_unit_test(blocks_that_start_no_faster),
+		cmocka_unit_test(issue_slots),
 		cmocka_unit_test(saturated_needs_no_excuse),
 		cmocka_unit_test(launch_bound),
 		cmocka_unit_test(random_inputs),
