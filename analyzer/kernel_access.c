@@ -306,6 +306,10 @@ static int by_excess(const void *va, const void *vb)
 
 /* ------------------------------------------------------------------------------------- in all */
 
+static const char why_unseen[] = "copies of whole blocks are not among the accesses of lanes";
+static const char why_undecoded[] =
+	"an instruction of the code is not decoded, or it has too many accesses";
+
 /* An end is not known where what is called may add to it. */
 static struct quantity with_calls(const struct access_reader *k, struct quantity q, uint32_t which)
 {
@@ -653,18 +657,34 @@ static bool read_all(struct access_reader *k, struct metric_access *out, struct 
 	return !k->no_memory;
 }
 
+/* Of all lanes; it says nothing of what is moved without them. */
+static struct quantity all_by_lane(struct access_reader *k, const struct metric_access *a,
+				   const char *kind, bool of_bytes, uint32_t which)
+{
+	if (k->unseen & which)
+		return access_unknown(why_unseen);
+	return with_calls(k, by_lane(k, a, kind, of_bytes), which);
+}
+
+static void forget_sums(struct metric_access *out, const char *why)
+{
+	out->sectors_per_request_load = out->sectors_per_request_store = out->excess_sectors =
+		out->wasted_sectors = out->shared_wavefronts_per_request = out->atomics =
+			out->divergence_pct = out->global_load_bytes = out->global_store_bytes =
+				out->warp_instructions = access_unknown(why);
+}
+
 static void sum_up(struct access_reader *k, struct metric_access *out)
 {
 	if (!k->has_any && !k->samples_n) {
-		out->sectors_per_request_load = out->sectors_per_request_store =
-			out->excess_sectors = out->wasted_sectors =
-				out->shared_wavefronts_per_request = out->atomics =
-					out->divergence_pct = out->global_load_bytes =
-						out->global_store_bytes = out->warp_instructions =
-							access_unknown(access_why_limit);
+		forget_sums(out, access_why_limit);
 		return;
 	}
 	access_note_calls(k);
+	if (k->unseen == UINT32_MAX) {
+		forget_sums(out, why_undecoded);
+		return;
+	}
 	out->sectors_per_request_load =
 		with_calls(k, per_request(k, out, "load"), 1u << LANES_LOAD);
 	out->sectors_per_request_store =
@@ -675,10 +695,10 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 		with_calls(k, excess_sectors(out, false), 1u << LANES_LOAD | 1u << LANES_STORE);
 	out->wasted_sectors =
 		with_calls(k, excess_sectors(out, true), 1u << LANES_LOAD | 1u << LANES_STORE);
-	out->atomics = with_calls(k, by_lane(k, out, "atomic", false), 1u << LANES_ATOMIC);
+	out->atomics = all_by_lane(k, out, "atomic", false, 1u << LANES_ATOMIC);
 	out->divergence_pct = divergence(k);
-	out->global_load_bytes = with_calls(k, by_lane(k, out, "load", true), 1u << LANES_LOAD);
-	out->global_store_bytes = with_calls(k, by_lane(k, out, "store", true), 1u << LANES_STORE);
+	out->global_load_bytes = all_by_lane(k, out, "load", true, 1u << LANES_LOAD);
+	out->global_store_bytes = all_by_lane(k, out, "store", true, 1u << LANES_STORE);
 	out->warp_instructions = warp_instructions(k);
 	if (!quantity_known(&out->warp_instructions))
 		out->warp_instructions.low = warp_instructions_least(k);

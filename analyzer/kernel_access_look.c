@@ -228,6 +228,10 @@ void access_note_calls(struct access_reader *k)
 	const uint32_t within = lanes_called_kinds(k->code);
 	const char *why;
 
+	if (k->has_any)
+		k->unseen = lanes_unseen_kinds(k->code, &k->any.r);
+	for (unsigned i = 0; i < k->samples_n && !k->has_any; i++)
+		k->unseen |= lanes_unseen_kinds(k->code, &k->samples[i].r);
 	for (uint32_t i = 0; i < k->g.calls_n; i++) {
 		const uint32_t block = k->g.block_of[k->g.calls[i].insn];
 		const bool is_own = !cfg_is_called(&k->g, block);

@@ -51,7 +51,8 @@ struct access_reader {
 	unsigned samples_n;
 	/* Bit n: accesses of enum lanes_kind n are done by what is called, or perhaps. */
 	uint32_t called, called_maybe;
-	bool is_all; /* the samples are all warps of the launch */
+	uint32_t unseen; /* as lanes_unseen_kinds() */
+	bool is_all;     /* the samples are all warps of the launch */
 	double warps;
 	struct access_place *places;
 	uint32_t places_n;
@@ -77,7 +78,7 @@ bool access_sample(struct access_reader *k, struct err *e);
 /* Something is open that a look at one warp may decide. */
 bool access_needs_samples(const struct access_reader *k);
 
-/* Fills in called and called_maybe, after the looks. */
+/* Fills in called, called_maybe and unseen, after the looks. */
 void access_note_calls(struct access_reader *k);
 
 /* How often a warp that was looked at passes a block; NAN = not known, and why. */

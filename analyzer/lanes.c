@@ -256,6 +256,41 @@ uint32_t lanes_called_kinds(const struct lanes_code *c)
 	return kinds;
 }
 
+/* What an access that is not looked at moves in global memory, or may. */
+static uint32_t unseen(const struct sass_access *a)
+{
+	const bool is_read = a->from == SASS_GLOBAL || a->from == SASS_GENERIC;
+	const bool is_written = a->to == SASS_GLOBAL || a->to == SASS_GENERIC;
+
+	switch (a->act) {
+	case SASS_ATOMIC:
+	case SASS_REDUCTION: return 1u << LANES_ATOMIC;
+	case SASS_LOAD:
+	case SASS_STORE:
+	case SASS_COPY: return is_read << LANES_LOAD | is_written << LANES_STORE;
+	default: return 0;
+	}
+}
+
+uint32_t lanes_unseen_kinds(const struct lanes_code *c, const struct lanes_result *r)
+{
+	uint32_t kinds = 0;
+
+	for (uint32_t b = 0; b < c->g->blocks_n; b++) {
+		if (!r->blocks[b].is_reached)
+			continue;
+		for (uint32_t i = c->g->blocks[b].first; i < c->g->blocks[b].end; i++) {
+			const uint16_t access = c->insns[i].access;
+
+			if (!c->g->insns[i].is_decoded || c->are_accesses_cut)
+				return UINT32_MAX;
+			if (access && !is_looked_at(&c->accesses[access - 1].access))
+				kinds |= unseen(&c->accesses[access - 1].access);
+		}
+	}
+	return kinds;
+}
+
 /* Which lanes of a copy read: those that a predicate among its operands says no of write zeros only. */
 static struct lanes_pred reading(const struct lanes_walk *w, uint32_t i, struct lanes_pred p)
 {

@@ -103,6 +103,13 @@ struct lanes_code *lanes_code_new(const struct cfg *g, struct arena *arena);
 /* Bit n: code that only calls lead to has accesses of enum lanes_kind n. They are no sites. */
 uint32_t lanes_called_kinds(const struct lanes_code *c);
 
+/*
+ * Bit n: code that is reached moves bytes like accesses of enum lanes_kind n, and is no site: copies of blocks by the
+ * memory's own unit, what is done once for a warp, surfaces. UINT32_MAX: there is an instruction that is not decoded, or more
+ * accesses than are looked at.
+ */
+uint32_t lanes_unseen_kinds(const struct lanes_code *c, const struct lanes_result *r);
+
 /* Whether one look can be for all warps at once: no warp has lanes of its own shape. */
 bool lanes_can_be_any(const struct lanes_launch *l);
 

@@ -484,7 +484,10 @@ bool lanes_code_read(struct lanes_code *c, const struct cfg *g, struct arena *ar
 			continue;
 		read_args(x, insn);
 		read_op(x, insn, m, cache);
-		if (c->accesses_n < ACCESSES_MOST && sass_access(insn, m, &a->access)) {
+		if (!sass_access(insn, m, &a->access))
+			continue;
+		c->are_accesses_cut |= c->accesses_n >= ACCESSES_MOST;
+		if (c->accesses_n < ACCESSES_MOST) {
 			read_access(a, insn, m, i);
 			x->access = (uint16_t)++c->accesses_n;
 			note_address(c, insn);

@@ -97,6 +97,7 @@ struct lanes_code {
 	struct lanes_insn *insns;
 	struct lanes_access *accesses;
 	uint32_t accesses_n;
+	bool are_accesses_cut;       /* there are more */
 	uint8_t is_address[32];      /* bit n: Rn and Rn+1 are an address somewhere */
 	struct regset *loop_writes;  /* of each loop, with those within */
 	struct regset called_writes; /* by what is called, wherever it is */

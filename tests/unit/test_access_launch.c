@@ -12,6 +12,7 @@
 #include "kernel_view.h"
 
 static const char *const archs[] = {"80", "86", "90", "100", "120", NULL};
+static bool is_spoilt; /* an instruction in front of the first exit is none */
 
 /* What is said of a kernel with these blocks of a launch of two, in the arena. */
 static const struct metric_access *of(const char *arch, const char *kernel, uint32_t threads,
@@ -40,6 +41,8 @@ static const struct metric_access *of(const char *arch, const char *kernel, uint
 		if (c.functions[i].is_kernel && !strcmp(c.functions[i].name, kernel))
 			x.function = &c.functions[i];
 	assert_non_null(x.function);
+	if (is_spoilt) /* the code is in `data` */
+		memset((uint8_t *)(uintptr_t)x.function->code.data + 16, 0xff, 2);
 	if (kernel_view_open(&view, (int)c.sm, x.function, &e) != 0)
 		fail_msg("%s", e.text);
 	x.cubin = &c;
@@ -169,6 +172,36 @@ static void who_left_does_not_meet_the_others(void **state)
 	}
 }
 
+static void copies_of_blocks_are_not_nothing(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs + 2; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "block_copy", 64, 0, arena);
+
+		assert_int_equal(m->global_load_bytes.label, QUANTITY_UNKNOWN);
+		assert_true(m->global_store_bytes.value == 2 * 4 * 64);
+		is_derived(&m->atomics, 0, *arch, "atomics");
+		arena_free(arena);
+	}
+}
+
+static void what_is_not_decoded_may_do_anything(void **state)
+{
+	(void)state;
+	is_spoilt = true;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "one_each", 64, 0, arena);
+
+		assert_int_equal(m->global_load_bytes.label, QUANTITY_UNKNOWN);
+		assert_int_equal(m->warp_instructions.label, QUANTITY_UNKNOWN);
+		assert_int_equal(m->divergence_pct.label, QUANTITY_UNKNOWN);
+		arena_free(arena);
+	}
+	is_spoilt = false;
+}
+
 static const struct quantity *requests(const struct metric_access *m, const char *op,
 				       double sectors)
 {
@@ -210,6 +243,8 @@ int main(void)
 		cmocka_unit_test(who_meets_before_the_end_does_not_end_apart),
 		cmocka_unit_test(each_request_counts_once),
 		cmocka_unit_test(what_is_called_may_load),
+		cmocka_unit_test(copies_of_blocks_are_not_nothing),
+		cmocka_unit_test(what_is_not_decoded_may_do_anything),
 		cmocka_unit_test(who_left_does_not_meet_the_others),
 		cmocka_unit_test(who_left_does_not_come_here),
 	};

@@ -127,3 +127,26 @@ extern "C" __global__ void waits(float *out, const float *in, int n)
 	__syncthreads();
 	out[AT] = s;
 }
+
+/* 512 bytes come by the first thread's order, as a block. */
+extern "C" __global__ void block_copy(float *out, const float *in, int n)
+{
+#if __CUDA_ARCH__ >= 900
+	__shared__ __align__(128) float s[128];
+	__shared__ unsigned long long full;
+	const unsigned to = (unsigned)__cvta_generic_to_shared(s),
+		       bar = (unsigned)__cvta_generic_to_shared(&full);
+
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(bar));
+		asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 512;" ::"r"(bar));
+		asm volatile(
+			"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 512, [%2];" ::
+				"r"(to),
+			"l"(in), "r"(bar)
+			: "memory");
+	}
+	__syncthreads();
+	out[AT] = s[threadIdx.x];
+#endif
+}
