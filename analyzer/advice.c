@@ -199,6 +199,15 @@ static int by_gain(const void *pa, const void *pb)
 	return x != y ? (x < y ? 1 : -1) : strcmp(a->id, b->id);
 }
 
+/* The change of the one is that of the other. */
+static bool are_one_change(const struct metric_advice *a, const struct metric_advice *b)
+{
+	const char *const x = advice_rows[ADVICE_BYTES_IN_FLIGHT].id,
+			  *const y = advice_rows[ADVICE_BLOCK_STARTS].id;
+
+	return (!strcmp(a->id, x) && !strcmp(b->id, y)) || (!strcmp(a->id, y) && !strcmp(b->id, x));
+}
+
 /* Which of several to begin with is open: say how to find out, behind them. */
 static void add_isolate(const struct advice_case *c, struct metric_advice *items, size_t *n,
 			bool *no_memory)
@@ -207,7 +216,7 @@ static void add_isolate(const struct advice_case *c, struct metric_advice *items
 	struct advice_draft d = {.c = c};
 	struct metric_advice *a;
 
-	if (*n < 2 || *n >= ADVICE_ITEMS ||
+	if (*n < 2 || *n >= ADVICE_ITEMS || are_one_change(&items[0], &items[1]) ||
 	    expected(&items[0]) - expected(&items[1]) >= GAIN_CLOSE_PCT)
 		return;
 	for (size_t i = 0; i < 2; i++)

@@ -568,63 +568,131 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 	return ADVICE_GIVEN;
 }
 
+/* Code that streams: loads that wait for nothing but their turn, and little else. */
+struct stream {
+	const struct metric_mix *m;
+	double chain; /* loads of a turn that wait for each other, at least one */
+	bool is_whole; /* no loop: the kernel is the turn, and the next block of its SM the next one */
+	double issue; /* cycles in which a scheduler issues a turn for all its warps */
+	double resident;
+};
+
+#define STREAM_WAVES 2.0
+
+/* The hottest loop; where there is none the whole kernel. */
+static bool stream_of(const struct advice_case *c, struct stream *out)
+{
+	const struct metric_sass *s = c->sass;
+	const struct metric_mix *m = !s ? NULL : c->hot ? &s->hot : &s->whole;
+	const double partitions = c->hw->arch.partitions;
+
+	if (!m || !(m->loads > 0) || !(m->load_bytes > 0) || m->copies > 0 || m->shared > 0 ||
+	    m->barriers > 0 || m->products > 0 || m->local > 0 || m->atomics > 0 ||
+	    isnan(c->resident) || !(partitions > 0))
+		return false;
+	if (c->hot ? c->hot->recurrence_loads > 0 : s->loops_n > 0)
+		return false;
+	/* All that a grid moves may be in flight at once. */
+	if (!c->hot && !(c->occupancy && c->occupancy->waves >= STREAM_WAVES))
+		return false;
+	*out = (struct stream){m, 1, !c->hot, fmax(1, c->resident / partitions) * m->issued,
+			       c->resident};
+	if (out->is_whole)
+		out->chain = fmax(1, s->straight_loads);
+	return !isnan(out->chain);
+}
+
 /*
- * What the resident warps move in a turn, of what a memory delivers meanwhile. A turn takes the latency of its load and
+ * What the resident warps move in a turn, of what a memory delivers meanwhile. A turn takes the latency of its loads and
  * the time in which a scheduler issues it for all its warps.
  */
-static double in_flight(const struct advice_case *c, double latency, double rate)
+static double in_flight(const struct stream *s, double latency, double rate)
 {
-	const struct metric_mix *m = &c->sass->hot;
-	const double issue = fmax(1, c->resident / c->hw->arch.partitions) * m->issued;
-
-	return c->resident * (m->load_bytes + m->store_bytes) / (latency + issue) / rate;
+	return s->resident * (s->m->load_bytes + s->m->store_bytes) /
+	       (s->chain * latency + s->issue) / rate;
 }
 
-/* A loop that streams: loads that wait for nothing but their turn, and little else. */
-static bool is_stream(const struct advice_case *c)
+/* At best: blocks of a kernel without loops start one by one, so that while one waits all others issue. */
+static double in_flight_best(const struct stream *s, double latency, double rate)
 {
-	const struct metric_mix *m = c->sass ? &c->sass->hot : NULL;
+	const double wait = s->chain * latency;
+	const double turn = s->is_whole ? fmax(wait + s->m->issued, s->issue) : wait + s->issue;
 
-	return m && c->hot && m->loads > 0 && m->load_bytes > 0 && m->copies == 0 &&
-	       m->shared == 0 && m->barriers == 0 && m->products == 0 && m->local == 0 &&
-	       m->atomics == 0 && !(c->hot->recurrence_loads > 0);
+	return s->resident * (s->m->load_bytes + s->m->store_bytes) / turn / rate;
 }
 
-static double flight_least(const struct advice_case *c)
+static double flight_least(const struct advice_case *c, const struct stream *s)
 {
-	return fmin(in_flight(c, ADVICE_DRAM_MOST, advice_dram_rate(c)),
-		    in_flight(c, ADVICE_L2_MOST, advice_l2_rate(c)));
+	return fmin(in_flight(s, ADVICE_DRAM_MOST, advice_dram_rate(c)),
+		    in_flight(s, ADVICE_L2_MOST, advice_l2_rate(c)));
+}
+
+static double flight_most(const struct advice_case *c, const struct stream *s)
+{
+	return fmax(in_flight_best(s, ADVICE_DRAM_LEAST, advice_dram_rate(c)),
+		    in_flight_best(s, ADVICE_L2_LEAST, advice_l2_rate(c)));
+}
+
+/* Of the bandwidth that the bytes in flight allow, a kernel that waits for them reaches at least so much. */
+#define FLIGHT_REACHED 0.5
+
+/* Percent of the bandwidth, of the L2 where the data lies there, that the bytes in flight allow at least. */
+static double allowed_pct(const struct advice_case *c, const struct stream *s)
+{
+	return 100 * fmin(1, c->fits_l2 ? in_flight(s, ADVICE_L2_MOST, advice_l2_rate(c))
+					: in_flight(s, ADVICE_DRAM_MOST, advice_dram_rate(c)));
+}
+
+static bool waits_elsewhere(const struct advice_case *c, const struct stream *s)
+{
+	const double sms = fmin(1, c->blocks / c->sm_count);
+
+	return c->us > 2 * ADVICE_FIXED_MOST_US &&
+	       c->memory_pct < FLIGHT_REACHED * allowed_pct(c, s) * sms;
 }
 
 enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct metric_mix *m = c->sass ? &c->sass->hot : NULL;
-	const double partitions = c->hw->arch.partitions;
-	double least, most, issue, need;
-	char has[TEXT_NUMBER], wants[TEXT_NUMBER], pct[TEXT_NUMBER];
+	struct stream s;
+	double least, most, bytes;
+	char has[TEXT_NUMBER], wants[TEXT_NUMBER], pct[TEXT_NUMBER], allowed[TEXT_NUMBER];
 
-	if (!is_stream(c) || isnan(c->resident) || !(partitions > 0) || c->class == CLASS_COMPUTE ||
-	    c->class == CLASS_BALANCED)
+	if (!stream_of(c, &s) || c->class == CLASS_COMPUTE || c->class == CLASS_BALANCED)
 		return ADVICE_SILENT;
-	least = flight_least(c);
-	most = fmax(in_flight(c, ADVICE_DRAM_LEAST, advice_dram_rate(c)),
-		    in_flight(c, ADVICE_L2_LEAST, advice_l2_rate(c)));
-	issue = fmax(1, c->resident / partitions) * m->issued;
-	if (isnan(least) || isnan(most) || least >= ADVICE_REACHED || issue > ADVICE_DRAM_MOST)
+	least = flight_least(c, &s);
+	most = flight_most(c, &s);
+	if (isnan(least) || isnan(most) || least >= ADVICE_REACHED || s.issue > ADVICE_DRAM_MOST)
 		return ADVICE_SILENT;
+	/* Whether it is enough depends on the latency, and no time says that something is missing. */
+	if (s.is_whole && most >= 1 && isnan(c->memory_pct))
+		return ADVICE_SILENT;
+	bytes = s.m->load_bytes + s.m->store_bytes;
 	if (c->class == CLASS_MEMORY && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)
-		return advice_against(d, "%.0f bytes a turn and warp are few, but %s",
-				      m->load_bytes + m->store_bytes, advice_saturation(c));
-	need = ADVICE_DRAM_MOST * advice_dram_rate(c);
-	advice_evidence(
-		d,
-		"a turn of the hottest loop moves %.0f bytes per warp; %.0f warps on an SM: %s in flight",
-		m->load_bytes + m->store_bytes, c->resident,
-		text_bytes(has, (int64_t)(c->resident * (m->load_bytes + m->store_bytes))));
+		return advice_against(d, "%.0f bytes %s are few, but %s", bytes,
+				      s.is_whole ? "a warp" : "a turn and warp",
+				      advice_saturation(c));
+	if (waits_elsewhere(c, &s))
+		return advice_against(
+			d,
+			"%.0f bytes %s allow %s or more of the bandwidth%s, but it is at %s: the kernel waits for something else",
+			bytes, s.is_whole ? "a warp" : "a turn and warp",
+			text_pct(allowed, allowed_pct(c, &s)), c->fits_l2 ? " of the L2" : "",
+			text_pct(pct, c->memory_pct));
+	if (s.is_whole)
+		advice_evidence(d,
+				"a warp moves %.0f bytes in all; %.0f warps on an SM: %s in flight",
+				bytes, c->resident,
+				text_bytes(has, (int64_t)(c->resident * bytes)));
+	else
+		advice_evidence(
+			d,
+			"a turn of the hottest loop moves %.0f bytes per warp; %.0f warps on an SM: %s in flight",
+			bytes, c->resident, text_bytes(has, (int64_t)(c->resident * bytes)));
 	advice_evidence(
 		d,
 		"DRAM at a latency of %.0f cycles needs %s per SM in flight to be busy (bandwidth x latency)",
-		ADVICE_DRAM_MOST, text_bytes(wants, (int64_t)need));
+		ADVICE_DRAM_MOST,
+		text_bytes(wants, (int64_t)(ADVICE_DRAM_MOST * advice_dram_rate(c))));
 	if (!isnan(c->memory_pct))
 		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
 	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
@@ -633,9 +701,12 @@ enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct adv
 			"values in flight take registers: 4 per thread for each load of 16 bytes");
 	advice_try(
 		d,
-		"16 bytes per lane (float4), several independent loads per turn (unroll by 4), more warps",
+		s.is_whole
+			? "16 bytes per lane (float4, uint4), several elements per thread whose loads come first, more warps"
+			: "16 bytes per lane (float4), several independent loads per turn (unroll by 4), more warps",
 		"bandwidth rises with the bytes in flight, up to the peak",
-		"the memory is busy already, or the loop waits for something else");
+		s.is_whole ? "the memory is busy already, or the kernel waits for something else"
+			   : "the memory is busy already, or the loop waits for something else");
 	return ADVICE_GIVEN;
 }
 
@@ -646,13 +717,14 @@ enum advice_outcome rule_fuse(const struct advice_case *c, struct advice_draft *
 	const struct roofline *r = &c->k->roofline;
 	char pct[TEXT_NUMBER], intensity[TEXT_NUMBER], balance[TEXT_NUMBER];
 	struct occupancy o;
+	struct stream s;
 
 	if (c->class == CLASS_COMPUTE || c->class == CLASS_LATENCY || !c->k->work_known ||
 	    !(c->dram_pct >= ADVICE_NEAR_BANDWIDTH_PCT) || !quantity_known(&r->intensity) ||
 	    !(r->intensity.value == 0 || r->intensity.value < r->balance))
 		return ADVICE_SILENT;
 	/* The L2 can do more than DRAM: its limit is reached only where bytes enough are known to be in flight. */
-	if (c->fits_l2 && !(is_stream(c) && flight_least(c) >= ADVICE_REACHED))
+	if (c->fits_l2 && !(stream_of(c, &s) && flight_least(c, &s) >= ADVICE_REACHED))
 		return ADVICE_SILENT;
 	advice_evidence(d, "%s of the DRAM bandwidth: %s", text_pct(pct, c->dram_pct),
 			c->fits_l2 ? "near the limit, or above it by the L2, which the data fits"

@@ -246,6 +246,87 @@ static void test_blocks_start_no_faster(void **state)
 	arena_free(m.arena);
 }
 
+/* ------------------------------------------------------------------------------------- bytes in flight */
+
+/* No loop: a load and a store of so many bytes per lane, 21 instructions, 64 warps on an SM of an H200. */
+static void make_flat(struct made *m, double bytes)
+{
+	make(m, "NVIDIA H200", 65536, 256);
+	m->sass.loops_n = 0;
+	m->sass.hot_loop = -1;
+	m->sass.hot = (struct metric_mix){0};
+	m->sass.straight_loads = 1;
+	m->sass.whole = (struct metric_mix){.issued = 21,
+					    .loads = 1,
+					    .load_bytes = 32 * bytes,
+					    .stores = 1,
+					    .store_bytes = 32 * bytes};
+}
+
+static void test_a_kernel_without_loops_is_one_turn(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	/* 64 x 64 bytes in 281 + 336 cycles of 37 bytes each: 18% at least; in 500 + 21 of 18.4: 43% at most */
+	make_flat(&m, 1);
+	set_class(&m, "latency", 0, 17);
+	build(&m);
+	a = given(&m, ADVICE_BYTES_IN_FLIGHT);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n,
+			    "a warp moves 64 bytes in all; 64 warps on an SM: 4"));
+	assert_true(a->gain_low_pct >= 55 && a->gain_low_pct <= 57);
+	assert_true(a->gain_high_pct >= 80 && a->gain_high_pct <= 83);
+	/* the second load waits for the first */
+	m.sass.straight_loads = 2;
+	build(&m);
+	assert_true(given(&m, ADVICE_BYTES_IN_FLIGHT)->gain_low_pct > a->gain_low_pct);
+	/* it would be faster if that were what it waits for */
+	m.sass.straight_loads = 1;
+	set_class(&m, "latency", 0, 5);
+	build(&m);
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	assert_non_null(strstr(against(&m, ADVICE_BYTES_IN_FLIGHT), "waits for something else"));
+	/* it meets other threads */
+	set_class(&m, "latency", 0, 17);
+	m.sass.whole.barriers = 1;
+	build(&m);
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	arena_free(m.arena);
+	/* 16 bytes are enough, and so is a grid that is all there at once */
+	make_flat(&m, 16);
+	build(&m);
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	arena_free(m.arena);
+	make_flat(&m, 1);
+	m.shape.grid[0] = 132 * 8;
+	set_resources(&m, 32, 0);
+	build(&m);
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	arena_free(m.arena);
+}
+
+/* Wide accesses are what both ask for: nothing to try apart. */
+static void test_one_change_is_no_choice(void **state)
+{
+	struct made m;
+
+	(void)state;
+	make_flat(&m, 1);
+	m.shape.grid[0] = 524288;
+	set_resources(&m, 32, 0);
+	m.k.times.median = 321;
+	set_class(&m, "latency", 0, 17.4);
+	m.k.work = (struct work){.flops = -1, .bytes = INT64_C(268435456)};
+	build(&m);
+	assert_non_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	assert_non_null(given(&m, ADVICE_BLOCK_STARTS));
+	assert_null(given(&m, ADVICE_ISOLATE));
+	arena_free(m.arena);
+}
+
 /* ------------------------------------------------------------------------------------- the matrix */
 
 static void test_nothing_wrong_nothing_said(void **state)
@@ -1331,6 +1412,8 @@ int main(void)
 		cmocka_unit_test(test_ids_are_distinct_and_found),
 		cmocka_unit_test(test_pairs_name_two),
 		cmocka_unit_test(test_blocks_start_no_faster),
+		cmocka_unit_test(test_a_kernel_without_loops_is_one_turn),
+		cmocka_unit_test(test_one_change_is_no_choice),
 		cmocka_unit_test(test_nothing_wrong_nothing_said),
 		cmocka_unit_test(test_async_copy_computes_its_conflict),
 		cmocka_unit_test(test_occupancy_is_no_score),
