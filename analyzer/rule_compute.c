@@ -196,47 +196,6 @@ enum advice_outcome rule_tensor_cores(const struct advice_case *c, struct advice
 	return ADVICE_GIVEN;
 }
 
-enum advice_outcome rule_reuse(const struct advice_case *c, struct advice_draft *d)
-{
-	const struct metric_op *hmma = op_of(c, "HMMA");
-	char pct[TEXT_NUMBER], ratio[TEXT_NUMBER];
-	struct occupancy o;
-
-	if (!c->sass || !c->sass->has_products || !c->tile || !c->tile->compute_op ||
-	    !strstr(c->tile->compute_op, "MMA") || !strcmp(c->tile->compute_op, "IMMA"))
-		return ADVICE_SILENT;
-	if (!is_compute(c))
-		return ADVICE_SILENT;
-	if (c->compute_pct >= NEAR_PEAK_PCT)
-		return advice_against(
-			d,
-			"the tensor cores are at %s of their peak: nothing is left at this level",
-			text_pct(pct, c->compute_pct));
-	say_compute(c, d);
-	if (hmma && hmma->reducible == 0)
-		advice_evidence(
-			d,
-			"%s: %u instructions, median stall %d, none higher than proved to be needed",
-			hmma->op, hmma->n, hmma->stall_median);
-	advice_evidence(d, "%llu %s in a turn of the loop at 0x%llx%s%s",
-			(unsigned long long)c->tile->compute_ops, c->tile->compute_op,
-			(unsigned long long)c->tile->start,
-			isnan(c->tile->ratio) ? "" : ", compute/load ratio ",
-			isnan(c->tile->ratio) ? "" : text_ratio(ratio, c->tile->ratio));
-	/* A part of what is missing to the peak. */
-	advice_gain(d, 0.2 * (100 - c->compute_pct), 0.7 * (100 - c->compute_pct));
-	if (c->cliff && advice_occupancy(c, c->k->resources.registers + 32,
-					 2 * c->cliff->smem_per_block_bytes, &o))
-		advice_conflict(d, "a tile twice as large, 32 registers more: %s",
-				advice_room(d, o.blocks_per_sm));
-	advice_try(
-		d,
-		"a larger tile in M or N, or a longer K loop per block, so that each loaded value is used more often",
-		"the ratio rises, and compute comes nearer to its peak",
-		"registers or shared memory now limit the warps: see the conflict");
-	return ADVICE_GIVEN;
-}
-
 /* ------------------------------------------------------------------------------------- stall codes */
 
 static enum advice_outcome stalls(const struct advice_case *c, struct advice_draft *d,

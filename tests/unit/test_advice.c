@@ -909,6 +909,95 @@ static void test_reuse(void **state)
 	arena_free(m.arena);
 }
 
+/* A turn of 16 multiply-adds that reads 32 words for them, four cycles of arithmetic and 32 of loads. */
+static void make_product(struct made *m, const char *kind)
+{
+	make(m, "NVIDIA H200", 132 * 8, 256);
+	m->sass.hot_loop = 0;
+	m->sass.hot = (struct metric_mix){.issued = 64, .fma = 16, .loads = 32};
+	if (!strcmp(kind, "shared"))
+		m->sass.hot.shared = 32, m->sass.hot.loads = 0;
+	m->sass.idioms.sums = 1;
+	m->sass.idioms.multiplies = 16;
+	m->sass.idioms.product_at = 0x100;
+	m->access.sites = m->sites;
+	m->access.sites_n = m->access.sites_all = 1;
+	m->k.access = &m->access;
+	/* as if it were one instruction of 32 wavefronts; or of 128 sectors, which are as many cycles */
+	m->sites[0] = (struct metric_site){.offset = 0x200,
+					   .op = "OP",
+					   .kind = kind,
+					   .sectors_per_request =
+						   derived(strcmp(kind, "shared") ? 128 : 32),
+					   .excess = derived(0),
+					   /* 80.1 of 100 us at 1980 MHz of 132 SMs */
+					   .requests = derived(80.1 * 1980 * 132 / 32)};
+	set_class(m, "latency", 10, 5);
+}
+
+static void test_operands_that_are_loaded_for_each_multiply_add(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make_product(&m, "shared");
+	build(&m);
+	a = given(&m, ADVICE_REUSE);
+	assert_non_null(a);
+	/* three quarters of half of 80%; at best issuing what is left takes 10 of 32 cycles */
+	assert_int_equal(a->gain_low_pct, 30);
+	assert_int_equal(a->gain_high_pct, 69);
+	assert_true(
+		any_has(a->evidence, a->evidence_n, "load/store unit 32.0 cycles (shared memory)"));
+	assert_true(any_has(a->evidence, a->evidence_n, "busy for 80"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "24 registers more: 4 blocks"));
+	/* what banks in conflict take is another matter */
+	m.sites[0].sectors_per_request = derived(64);
+	m.sites[0].excess = derived(32);
+	build(&m);
+	assert_int_equal(given(&m, ADVICE_REUSE)->gain_low_pct, 30);
+	/* hidden */
+	m.k.times.median = 250;
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	/* by composition alone nothing is sure */
+	m.k.times.median = NAN;
+	build(&m);
+	assert_int_equal(given(&m, ADVICE_REUSE)->gain_low_pct, 0);
+	m.k.times.median = 100;
+	m.sites[0].requests = unknown;
+	build(&m);
+	assert_int_equal(given(&m, ADVICE_REUSE)->gain_low_pct, 0);
+	/* issuing takes as long */
+	m.sass.hot.issued = 110;
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	m.sass.hot.issued = 64;
+	/* another loop; a tile that is large enough; memory */
+	m.sass.idioms.product_at = 0x80;
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	m.sass.idioms.product_at = 0x100;
+	m.sass.idioms.sums = 64;
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	m.sass.idioms.sums = 1;
+	set_class(&m, "memory", 10, 80);
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	assert_non_null(against(&m, ADVICE_REUSE));
+	arena_free(m.arena);
+	/* from global memory a shared tile alone is a step: five eighths */
+	make_product(&m, "load");
+	build(&m);
+	a = given(&m, ADVICE_REUSE);
+	assert_non_null(a);
+	assert_int_equal(a->gain_low_pct, 22);
+	assert_non_null(strstr(a->change, "shared memory"));
+	arena_free(m.arena);
+}
+
 /* Half of the lanes on each side of 200 and 600 instructions, of 1000: half of 80% is issued for idle lanes. */
 static void test_lanes_that_part(void **state)
 {
@@ -1255,6 +1344,8 @@ static void make_any(struct made *m)
 	m->sass.has_products = !draw(3);
 	m->sass.idioms.doubles = draw(3) ? 0 : draw(64);
 	m->sass.idioms.sums = draw(3) ? 0 : draw(64);
+	m->sass.idioms.multiplies = m->sass.idioms.sums * (1 + draw(4));
+	m->sass.idioms.product_at = draw(2) ? m->loop.start : 0;
 	any_mix(&m->sass.whole);
 	any_mix(&m->sass.hot);
 	m->k.code.sass = draw(8) ? &m->sass : NULL;
@@ -1279,8 +1370,8 @@ static bool class_contradicts(const struct made *m, enum advice_id id)
 	case ADVICE_SHRINK_TILE:
 	case ADVICE_FUSE: return !is_memory && !is_balanced;
 	case ADVICE_FFMA_STALLS:
-	case ADVICE_IMMA_STALLS:
-	case ADVICE_REUSE: return !is_compute && !is_balanced;
+	case ADVICE_IMMA_STALLS: return !is_compute && !is_balanced;
+	case ADVICE_REUSE: return m->sass.has_products ? !is_compute && !is_balanced : is_memory;
 	case ADVICE_TENSOR_CORES: return is_latency || is_memory;
 	case ADVICE_PARALLELISM:
 	case ADVICE_ILP:
@@ -1430,6 +1521,7 @@ int main(void)
 		cmocka_unit_test(test_atomics_that_meet),
 		cmocka_unit_test(test_bank_conflicts),
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_operands_that_are_loaded_for_each_multiply_add),
 		cmocka_unit_test(test_lanes_that_part),
 		cmocka_unit_test(test_made_up_times_change_nothing),
 		cmocka_unit_test(test_code_of_an_older_gpu),
