@@ -458,6 +458,41 @@ static bool serves_lanes(const struct cfg *g, const struct cfg_block *x)
 	return false;
 }
 
+/* Numbers of bits that sine and cosine of large arguments multiply with, at most (Payne and Hanek). */
+#define REDUCTION_INSNS 64u
+
+/*
+ * The loop in which sine and cosine reduce arguments beyond 1e5, which few are: one word of a table a turn, a product
+ * of twice its width, and a word of the result into local memory, or into one of several registers by the turn.
+ */
+static bool reduces_argument(const struct cfg *g, const struct cfg_block *x)
+{
+	uint32_t loads = 0, products = 0, puts = 0;
+
+	if (cfg_target(&g->insns[x->end - 1]) != (int64_t)x->first * SASS_BYTES ||
+	    x->end - x->first > REDUCTION_INSNS)
+		return false;
+	for (uint32_t i = x->first; i < x->end; i++) {
+		const struct sass_insn *insn = &g->insns[i];
+		const struct sass_modifiers *m = &g->modifiers[i];
+		const char *op = sass_op(insn);
+
+		if (!strcmp(op, "LDG") && sass_has_modifier(m, SASS_M_CONSTANT))
+			loads++;
+		else if (!strcmp(op, "STL"))
+			puts += 6;
+		else if (!strcmp(op, "IMAD") && sass_has_modifier(m, SASS_M_WIDE) &&
+			 sass_has_modifier(m, SASS_M_U32))
+			products++;
+		else if (insn->guard != SASS_PT && (!strcmp(op, "MOV") || !strcmp(op, "IMAD")))
+			puts++;
+		else if (*op == 'F' || *op == 'D' || !strcmp(op, "LDG") || !strcmp(op, "LDS") ||
+			 !strncmp(op, "ST", 2) || !strncmp(op, "MUFU", 4))
+			return false;
+	}
+	return loads == 1 && products >= 1 && puts >= 6;
+}
+
 /*
  * Loops that no source has. Before a branch by a uniform register, code for sm_75 waits until all lanes
  * agree; an instruction whose operands must be uniform serves one group of lanes after another.
@@ -478,7 +513,8 @@ static void find_lane_loops(struct build *b)
 
 		if (l == CFG_NONE || !g->loops[l].is_for_lanes)
 			continue;
-		if (serves_lanes(g, x))
+		g->loops[l].is_reduction = reduces_argument(g, x);
+		if (g->loops[l].is_reduction || serves_lanes(g, x))
 			votes[l]++;
 		else
 			g->loops[l].is_for_lanes = asks_lanes(g, x, &votes[l]);

@@ -49,7 +49,9 @@ struct cfg_loop {
 	uint32_t blocks_n, insns_n; /* with those of the loops within */
 	uint32_t first, last;       /* instructions: the lowest, and the highest that jumps back */
 	bool is_innermost;          /* holds no loop, or only such as the next line says */
-	bool is_for_lanes; /* the compiler's: until lanes agree, or a group of lanes at a time */
+	/* The compiler's: until lanes agree, or a group of lanes at a time; or is_reduction. No source has it. */
+	bool is_for_lanes;
+	bool is_reduction; /* of large arguments, in sine and cosine: hardly ever entered */
 };
 
 struct cfg_call {

@@ -105,6 +105,7 @@ static void print_loop_line(const struct cfg *g, uint32_t loop)
 	       text_plural(l->blocks_n, "block", "blocks"), l->insns_n,
 	       text_plural(l->insns_n, "instruction", "instructions"),
 	       l->is_innermost   ? ", innermost"
+	       : l->is_reduction ? ", of sine and cosine"
 	       : l->is_for_lanes ? ", for lanes"
 				 : "");
 }

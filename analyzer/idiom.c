@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "dataflow.h"
+#include "idiom_double.h"
 #include "sass_modifier.h"
 #include "sass_work.h"
 #include "tile.h"
@@ -89,27 +90,30 @@ static const struct sass_operand *operand(const struct sass_insn *insn, unsigned
 	return i < insn->operands_n ? &insn->operands[i] : NULL;
 }
 
-/* F2F between registers of another width: +1 from float to double, -1 back. */
-static int widens(const struct sass_insn *insn)
-{
-	const struct sass_operand *to = operand(insn, 0), *from = operand(insn, 1);
-
-	if (!tile_is_op(insn, "F2F") || !to || !from || from->kind != SASS_REG)
-		return 0;
-	return to->regs == 2 && from->regs == 1 ? 1 : to->regs == 1 && from->regs == 2 ? -1 : 0;
-}
-
+/* Of the code of one loop, or outside of all. */
 struct doubles {
 	uint32_t n, widened, narrowed, first;
+	uint32_t floats;     /* of `widened` those that were floats */
+	uint32_t on, around; /* instructions that have part in doubles, and in all */
+	uint32_t seeds;      /* first values of a reciprocal or a root */
 };
 
-static void count_double(struct doubles *d, const struct sass_insn *insn, uint32_t i)
+static void count_double(struct doubles *d, const struct cfg *g, uint32_t i, const uint8_t *on)
 {
 	static const char *const ops[] = {"DFMA", "DMUL", "DADD", NULL};
-	const int w = widens(insn);
+	const struct sass_insn *insn = &g->insns[i];
+	const int w = idiom_widens(insn, &g->modifiers[i]);
 
+	if (tile_is_op(insn, "NOP"))
+		return;
+	d->around++;
+	d->on += on && on[i];
 	d->widened += w > 0;
-	d->narrowed += w < 0 || tile_is_op(insn, "DSETP");
+	d->floats += w > 0 && tile_is_op(insn, "F2F");
+	d->narrowed += w < 0;
+	d->seeds += tile_is_op(insn, "MUFU") &&
+		    (sass_has_modifier(&g->modifiers[i], SASS_M_RCP64H) ||
+		     sass_has_modifier(&g->modifiers[i], SASS_M_RSQ64H));
 	if (!is_one_of(ops, insn))
 		return;
 	if (!d->n)
@@ -117,29 +121,39 @@ static void count_double(struct doubles *d, const struct sass_insn *insn, uint32
 	d->n++;
 }
 
+/* Operations between conversions to and fro, or in a function in which nobody meant any. */
 static int read_doubles(const struct cfg *g, struct arena *scratch, struct idioms *out)
 {
 	struct doubles *regions = arena_array(scratch, (size_t)g->loops_n + 1, sizeof(*regions));
+	uint32_t widened = 0, narrowed = 0;
+	const uint8_t *on;
 
-	if (!regions)
+	if (!regions || idiom_double_read(g, scratch, &on) != 0)
 		return -1;
 	for (uint32_t i = 0; i < g->insns_n; i++) {
 		const struct cfg_block *b = &g->blocks[g->block_of[i]];
 
 		if (b->is_reachable)
-			count_double(&regions[b->loop == CFG_NONE ? g->loops_n : b->loop],
-				     &g->insns[i], i);
+			count_double(&regions[b->loop == CFG_NONE ? g->loops_n : b->loop], g, i,
+				     on);
+	}
+	for (uint32_t l = 0; l <= g->loops_n; l++) {
+		widened += regions[l].widened;
+		narrowed += regions[l].narrowed;
 	}
 	for (uint32_t l = 0; l <= g->loops_n; l++) {
 		const struct doubles *d = &regions[l];
+		const bool is_between = d->floats && (uint64_t)d->narrowed * DOUBLES_EACH >= d->n;
 
-		if (d->n <= out->doubles || !d->widened ||
-		    (uint64_t)d->narrowed * DOUBLES_EACH < d->n)
+		if (d->n <= out->doubles || !(is_between || (on && narrowed)))
 			continue;
 		out->doubles = d->n;
-		out->widened = d->widened;
-		out->narrowed = d->narrowed;
+		out->widened = is_between ? d->widened : widened;
+		out->narrowed = is_between ? d->narrowed : narrowed;
 		out->doubles_at = d->first;
+		out->doubles_on = on ? d->on : d->n + d->widened + d->narrowed;
+		out->doubles_around = d->around;
+		out->doubles_seeds = d->seeds;
 	}
 	return 0;
 }

@@ -20,10 +20,13 @@ struct idioms {
 	/*
 	 * FP64 operations in code of one loop, or outside of all, which also widens floats to doubles and either
 	 * narrows them again or compares them, once for every few operations; of the region with most of them, 0 =
-	 * none. A sum kept in double and narrowed at its end is none: somebody meant that.
+	 * none. A sum kept in double and narrowed at its end is none: somebody meant that. Or: of the region with most
+	 * of them in a function in which nobody meant any (idiom_double.h); conversions are then those of the function.
 	 */
 	uint32_t doubles, widened, narrowed;
 	uint32_t doubles_at; /* the first of them, an instruction; CFG_NONE */
+	/* Of that region: instructions that have part in doubles, all, and first values of reciprocals and roots. */
+	uint32_t doubles_on, doubles_around, doubles_seeds;
 
 	/*
 	 * A loop of multiply-adds, of two loaded values each, that makes a matrix product: either the values are

@@ -77,6 +77,8 @@ struct metric_idioms {
 	uint32_t doubles, widened,
 		narrowed; /* FP64 operations, and conversions from and to float */
 	uint64_t doubles_at;
+	/* Of the loop (or the code outside of all) that they are in: see idiom.h. */
+	uint32_t doubles_on, doubles_around, doubles_seeds;
 	uint32_t sums, multiplies; /* of a matrix product without matrix instructions */
 	double uses;
 	uint8_t rows,

@@ -43,38 +43,104 @@ static double wide_conversions(const struct arch *a)
 	return a->fp64 > 2 ? 16 : a->fp64;
 }
 
+/* Of the instructions that have part in doubles the same code in float has so many, by ptxas 13.0 for sm_90. */
+#define FLOATS_LEAST \
+	0.15 /* functions of the mathematics: 0.05 to 0.3; a constant without its f: 0.3 to 0.5 */
+#define FLOATS_MOST    0.5
+#define DIVIDED_LEAST  0.3 /* divisions and roots: 0.4 to 0.75 */
+#define DIVIDED_MOST   0.75
+#define DIVIDED_EACH   16u /* operations for each of them, where they are most of it */
+/* At least so much of what the units have less is saved: the kernel may wait for other things. */
+#define FLOATS_SURE    0.75
+/* From so much of the time on the units set it; below the other nobody can tell. */
+#define DOUBLES_SET    0.6
+#define DOUBLES_HIDDEN 0.2
+
+/* Cycles of a warp in the code with the doubles: now, and at the least and the most in float. */
+struct precision {
+	double unit, before, least, most;
+};
+
+static struct precision precision_of(const struct advice_case *c)
+{
+	const struct metric_idioms *x = &c->sass->idioms;
+	const struct arch *a = &c->hw->arch;
+	const bool is_divided = x->doubles_seeds * DIVIDED_EACH >= x->doubles;
+	const double rest = (double)x->doubles_around - x->doubles_on;
+	const double fewest = is_divided ? DIVIDED_LEAST : FLOATS_LEAST;
+	const double most = is_divided ? DIVIDED_MOST : FLOATS_MOST;
+	const struct metric_mix *m = &c->sass->whole;
+	/* Conversions are of the function where a region has none of one kind. */
+	const double converts = fmin(x->widened + x->narrowed, m->widened + m->narrowed);
+	struct precision p;
+
+	p.unit = fmax(LANES * x->doubles / a->fp64,
+		      LANES * (converts + x->doubles_seeds) / wide_conversions(a));
+	p.before = fmax(p.unit, (double)x->doubles_around / a->partitions);
+	p.least = (rest + fewest * x->doubles_on) / a->partitions;
+	p.most = (rest + most * x->doubles_on) / a->partitions;
+	return p;
+}
+
+/* What the loops make of it: how often the code with the doubles runs, on average. */
+static double runs_of(const struct advice_case *c)
+{
+	return c->sass->trips_known ? c->sass->whole.fp64 / c->sass->idioms.doubles : NAN;
+}
+
+static void gain_of_floats(const struct advice_case *c, struct advice_draft *d,
+			   const struct precision *p)
+{
+	const struct metric_idioms *x = &c->sass->idioms;
+	const bool is_hot = !c->hot ||
+			    (x->doubles_at >= c->hot->start && x->doubles_at <= c->hot->end);
+	const double us = c->us, now = advice_unit_us(c, runs_of(c) * p->before);
+	double set, base;
+
+	if (isnan(us) || isnan(now)) {
+		/* The code alone: what else a kernel spends its time on is not known. */
+		d->is_fixed_shared = false;
+		advice_gain_ratio(d,
+				  is_hot ? 1 - FLOATS_SURE * (1 - fmin(1, p->most / p->before)) : 1,
+				  fmin(1, p->least / p->before));
+		return;
+	}
+	set = fmin(1, fmax(0, (now / us - DOUBLES_HIDDEN) / (DOUBLES_SET - DOUBLES_HIDDEN)));
+	/* Units that set the time are not busy in all of it: it falls with their work. */
+	base = fmin(now, us) + set * fmax(0, us - now);
+	advice_gain(d,
+		    100 * FLOATS_SURE * set *
+			    fmax(0, base - advice_unit_us(c, runs_of(c) * p->most)) / us,
+		    100 * fmax(0, base - advice_unit_us(c, runs_of(c) * p->least)) / us);
+}
+
 enum advice_outcome rule_fp64(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct metric_idioms *x = c->sass ? &c->sass->idioms : NULL;
 	const struct arch *a = &c->hw->arch;
-	const struct metric_mix *m;
-	double doubles, converts, floats, before, issue;
+	struct precision p;
+	double us;
 	char busy[TEXT_NUMBER];
 
 	if (!x || !x->doubles || a->fp64 <= 0 || a->fp32 <= 0 || a->partitions <= 0)
 		return ADVICE_SILENT;
-	m = c->hot && c->sass->hot.fp64 > 0 ? &c->sass->hot : &c->sass->whole;
-	if (c->sass->trips_known)
-		m = &c->sass->whole;
-	doubles = LANES * m->fp64 / a->fp64;
-	converts = LANES * (m->widened + m->narrowed) / wide_conversions(a);
-	before = fmax(doubles, converts);
-	floats = LANES * m->fp64 / a->fp32;
+	p = precision_of(c);
+	if (c->class == CLASS_MEMORY && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)
+		return advice_against(d, "%u double operations on floats, but %s", x->doubles,
+				      advice_saturation(c));
 	advice_evidence(
 		d, "%u double operations at 0x%llx on floats: %u conversions to double and %u back",
 		x->doubles, (unsigned long long)x->doubles_at, x->widened, x->narrowed);
 	advice_evidence(
 		d, "sm_%d does %d FP64 and %.0f such conversions per SM and cycle, and %d in FP32",
 		a->sm, a->fp64, wide_conversions(a), a->fp32);
-	if (c->sass->trips_known && !isnan(c->us) && !isnan(advice_unit_us(c, before)))
+	us = advice_unit_us(c, runs_of(c) * p.unit);
+	if (!isnan(c->us) && !isnan(us))
 		advice_evidence(d, "they take %s of the time",
-				text_pct(busy, fmin(100, 100 * advice_unit_us(c, before) / c->us)));
-	if (!c->sass->trips_known ||
-	    !advice_gain_unit(d, advice_unit_us(c, before), advice_unit_us(c, floats))) {
-		issue = fmax(before, m->issued / a->partitions);
-		advice_gain_ratio(d, 1 - 0.6 * (before - floats) / issue,
-				  1 - fmin(before, issue) / issue + floats / issue);
-	}
+				text_pct(busy, fmin(100, 100 * us / c->us)));
+	advice_evidence(d, "%u of the %u instructions around have part in doubles", x->doubles_on,
+			x->doubles_around);
+	gain_of_floats(c, d, &p);
 	advice_conflict(d,
 			"float keeps 24 bits where double keeps 53: the result must tolerate that");
 	advice_try(

@@ -1136,6 +1136,68 @@ static void test_spills_say_what_registers_would_cost(void **state)
 	arena_free(m.arena);
 }
 
+/* 20 operations and 4 conversions of 40 instructions, ten times: as much of the time as the launch is long. */
+static void test_floats_gain_what_the_units_have_less(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+	double busy_low, seldom_low;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 800, 256);
+	m.sass.idioms.doubles = 20;
+	m.sass.idioms.widened = m.sass.idioms.narrowed = 2;
+	m.sass.idioms.doubles_at = 0x200;
+	m.sass.idioms.doubles_on = 32;
+	m.sass.idioms.doubles_around = 40;
+	m.sass.whole.fp64 = 200;
+	m.sass.whole.widened = m.sass.whole.narrowed = 20;
+	m.sass.whole.issued = 420;
+	m.sass.trips_known = true;
+	/* 10 cycles of the FP64 units, 10 to issue: 6,400 warps of an SM take 323 us for ten turns */
+	m.k.times.median = 323;
+	build(&m);
+	a = given(&m, ADVICE_FP64);
+	assert_non_null(a);
+	busy_low = a->gain_low_pct;
+	assert_true(busy_low >= 25 && busy_low <= 35); /* 3/4 of (1 - (8 + 16) / 40) */
+	assert_true(a->gain_high_pct >= 65 && a->gain_high_pct <= 70); /* 1 - (8 + 4.8) / 40 */
+	assert_true(any_has(a->evidence, a->evidence_n, "32 of the 40 instructions"));
+	/* divisions are longer in float as well */
+	m.sass.idioms.doubles_seeds = 2;
+	build(&m);
+	assert_true(given(&m, ADVICE_FP64)->gain_high_pct < a->gain_high_pct);
+	m.sass.idioms.doubles_seeds = 0;
+	/* a fifth of the time: hidden, for all that is known */
+	m.k.times.median = 5 * 323;
+	build(&m);
+	seldom_low = given(&m, ADVICE_FP64)->gain_low_pct;
+	assert_true(seldom_low < 2 && given(&m, ADVICE_FP64)->gain_high_pct < 20);
+	/* the code alone: in a loop that is not the hottest it may be nothing */
+	m.sass.trips_known = false;
+	build(&m);
+	assert_true(given(&m, ADVICE_FP64)->gain_low_pct >= 25);
+	m.sass.idioms.doubles_at = 0x800;
+	build(&m);
+	assert_true(given(&m, ADVICE_FP64)->gain_low_pct == 0);
+	set_class(&m, "memory", 10, 90);
+	build(&m);
+	assert_null(given(&m, ADVICE_FP64));
+	assert_non_null(against(&m, ADVICE_FP64));
+	/* 1/64 of the rate: nearly all of it */
+	arena_free(m.arena);
+	make(&m, "NVIDIA GeForce RTX 3090", 82 * 800, 256);
+	m.sass.idioms.doubles = 20;
+	m.sass.idioms.widened = m.sass.idioms.narrowed = 2;
+	m.sass.idioms.doubles_on = 32;
+	m.sass.idioms.doubles_around = 40;
+	m.sass.idioms.doubles_at = 0x200;
+	build(&m);
+	a = given(&m, ADVICE_FP64);
+	assert_true(a && a->gain_low_pct > 60 && a->gain_high_pct > 95);
+	arena_free(m.arena);
+}
+
 /* A chain of 40 cycles in a turn of 10: four warps on a scheduler fill it, one does not. */
 static void test_chains_matter_where_no_other_warp_fills_them(void **state)
 {
@@ -1343,6 +1405,9 @@ static void make_any(struct made *m)
 	m->sass.hot_loop = (int64_t)draw(2) - 1;
 	m->sass.has_products = !draw(3);
 	m->sass.idioms.doubles = draw(3) ? 0 : draw(64);
+	m->sass.idioms.doubles_on = m->sass.idioms.doubles + draw(64);
+	m->sass.idioms.doubles_around = m->sass.idioms.doubles_on + draw(64);
+	m->sass.idioms.doubles_seeds = draw(8);
 	m->sass.idioms.sums = draw(3) ? 0 : draw(64);
 	m->sass.idioms.multiplies = m->sass.idioms.sums * (1 + draw(4));
 	m->sass.idioms.product_at = draw(2) ? m->loop.start : 0;
@@ -1527,6 +1592,7 @@ int main(void)
 		cmocka_unit_test(test_code_of_an_older_gpu),
 		cmocka_unit_test(test_launches),
 		cmocka_unit_test(test_spills_say_what_registers_would_cost),
+		cmocka_unit_test(test_floats_gain_what_the_units_have_less),
 		cmocka_unit_test(test_chains_matter_where_no_other_warp_fills_them),
 		cmocka_unit_test(test_tensor_cores),
 		cmocka_unit_test(test_host_first),

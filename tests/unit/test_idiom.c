@@ -19,14 +19,39 @@ struct row {
 #define ALL_XY    (3 | 3 << 3)
 
 static const struct row idioms[] = {
-	{"tiled", false, true, 16, 0},         {"plain", false, true, 1, ALL_XY},
-	{"staged", false, true, 1, THREAD_XY}, {"staged_halves", false, true, 1, THREAD_XY},
-	{"staged_vector", false, false, 0, 0}, {"matrix_vector", false, false, 0, 0},
-	{"dot", false, false, 0, 0},           {"filter", false, false, 0, 0},
-	{"distances", false, false, 0, 0},     {"leak", true, false, 0, 0},
-	{"compare", true, false, 0, 0},        {"sum_in_double", false, false, 0, 0},
+	{"tiled", false, true, 16, 0},
+	{"plain", false, true, 1, ALL_XY},
+	{"staged", false, true, 1, THREAD_XY},
+	{"staged_halves", false, true, 1, THREAD_XY},
+	{"staged_vector", false, false, 0, 0},
+	{"matrix_vector", false, false, 0, 0},
+	{"dot", false, false, 0, 0},
+	{"filter", false, false, 0, 0},
+	{"distances", false, false, 0, 0},
+	{"leak", true, false, 0, 0},
+	{"compare", true, false, 0, 0},
+	{"sum_in_double", false, false, 0, 0},
 	{"all_double", false, false, 0, 0},
+	{"divided", true, false, 0, 0},
+	{"functions", true, false, 0, 0},
+	{"sine", false, false, 0, 0},
+	{"kept_in_double", false, false, 0, 0},
+	{"given", false, false, 0, 0},
+	{"sum_of_twelve", false, false, 0, 0},
+	{"sum_of_lanes", false, false, 0, 0},
 };
+
+/* Loops that the library's sine brings along. */
+static uint32_t reductions(const struct cfg *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t l = 0; l < g->loops_n; l++) {
+		n += g->loops[l].is_reduction;
+		assert_false(g->loops[l].is_reduction && g->loops[l].is_innermost);
+	}
+	return n;
+}
 
 static void check(const char *path, const struct row *rows, size_t n)
 {
@@ -54,6 +79,11 @@ static void check(const char *path, const struct row *rows, size_t n)
 						 path, rows[i].function, x.doubles, x.multiplies,
 						 x.sums);
 				assert_int_equal(x.doubles_at != CFG_NONE, rows[i].doubles);
+				assert_true(x.doubles_on >= x.doubles &&
+					    x.doubles_on <= x.doubles_around);
+				assert_int_equal(reductions(&g),
+						 !strcmp(rows[i].function, "functions") ||
+							 !strcmp(rows[i].function, "sine"));
 				assert_int_equal(x.product_at != CFG_NONE, rows[i].product);
 				/* rows by y, columns by x, where a thread has one result */
 				assert_int_equal(x.rows | x.columns, rows[i].coordinates);

@@ -216,3 +216,69 @@ extern "C" __global__ void list(const int2 *nodes, int *out)
 		sum += nodes[at].y;
 	out[threadIdx.x] = sum;
 }
+
+/* A division without its f: so many operations for each conversion. */
+extern "C" __global__ void divided(const float *a, float *out, int n)
+{
+	float x = a[threadIdx.x], v = 0;
+
+	for (int k = 0; k < n; k++) {
+		v += 0.01 * (1.0 - x * x / 6.0);
+		x += 0.01 * v;
+	}
+	out[threadIdx.x] = x;
+}
+
+/* Functions in double, which are called or have loops of their own. */
+extern "C" __global__ void functions(const float *a, float *out)
+{
+	out[threadIdx.x] = pow(a[threadIdx.x] + 1.0, 1.5) + sin(a[threadIdx.x] * 3.0);
+}
+
+/* Some steps of the reduction of large arguments are in double: none of ours. */
+extern "C" __global__ void sine(const float *a, float *out, int n)
+{
+	float v = a[threadIdx.x];
+
+	for (int k = 0; k < n; k++)
+		v = sinf(v) + 1.0f;
+	out[threadIdx.x] = v;
+}
+
+/* A state in double through all turns. */
+extern "C" __global__ void kept_in_double(const float *a, float *out, int n)
+{
+	double x = a[threadIdx.x];
+
+	for (int k = 0; k < n; k++)
+		x = x * 0.999 + 0.001 * x * x;
+	out[threadIdx.x] = (float)x;
+}
+
+/* Weights of the caller's, in double. */
+extern "C" __global__ void given(const float *a, const double *w, float *out, double scale)
+{
+	const double x = a[threadIdx.x];
+
+	out[threadIdx.x] = (float)(((x * w[0] + w[1]) * x + w[2]) * x * 0.5 * scale * scale + 0.25);
+}
+
+/* A sum without a loop, and one across lanes. */
+extern "C" __global__ void sum_of_twelve(const float *a, float *out)
+{
+	double sum = 0;
+
+#pragma unroll
+	for (int i = 0; i < 12; i++)
+		sum += a[threadIdx.x * 12 + i];
+	out[threadIdx.x] = (float)sum;
+}
+
+extern "C" __global__ void sum_of_lanes(const float *a, float *out)
+{
+	double sum = a[threadIdx.x] * 0.5 + 0.25;
+
+	for (int d = 16; d; d /= 2)
+		sum += __shfl_xor_sync(~0u, sum, d) * 0.5;
+	out[threadIdx.x] = (float)sum;
+}
