@@ -27,6 +27,12 @@ const struct advice_row advice_rows[ADVICE_N] = {
 #undef RULE
 };
 
+const struct advice_help advice_helps[ADVICE_N] = {
+#define RULE_HELP(name, why, advice) [ADVICE_##name] = {why, advice},
+#include "tables/rules_help.def"
+#undef RULE_HELP
+};
+
 static const struct {
 	advice_rule_fn find;
 	enum roof roof;

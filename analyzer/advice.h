@@ -27,6 +27,12 @@ struct advice_row {
 };
 extern const struct advice_row advice_rows[ADVICE_N];
 
+/* What a row means, for people: tables/rules_help.def. */
+struct advice_help {
+	const char *why, *advice;
+};
+extern const struct advice_help advice_helps[ADVICE_N];
+
 /* By id in any case, "KBN-A004" or "A004"; NULL = there is none. */
 const struct advice_row *advice_find(const char *id);
 

@@ -41,9 +41,11 @@ static int help_advice(const struct advice_row *row)
 	snprintf(lead, sizeof(lead), "%s  ", row->id);
 	wrapped(lead, row->title);
 	putchar('\n');
+	wrapped("Why       ", advice_helps[row - advice_rows].why);
+	wrapped("Do        ", advice_helps[row - advice_rows].advice);
 	wrapped("Source    ", row->source);
 	wrapped("More      ",
-		"analyzer/ADVICE.md: when it is given, how its gain is worked out, what it costs");
+		"analyzer/ADVICE.md in the sources: when it is given, how its gain is worked out");
 	return CMD_GOOD;
 }
 

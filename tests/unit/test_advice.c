@@ -12,6 +12,7 @@
 #include "advice.h"
 #include "arena.h"
 #include "model.h"
+#include "text.h"
 
 /* ------------------------------------------------------------------------------------- a kernel */
 
@@ -163,6 +164,10 @@ static void test_every_row_is_explained(void **state)
 			 advice_rows[i].title);
 		if (!strstr(text, head))
 			fail_msg("analyzer/ADVICE.md lacks the section%s", head);
+		assert_non_null(advice_helps[i].why);
+		assert_non_null(advice_helps[i].advice);
+		assert_true(strlen(advice_helps[i].why) < TEXT_LINE);
+		assert_true(strlen(advice_helps[i].advice) < TEXT_LINE);
 	}
 	for (const char *s = text; (s = strstr(s, "\n### ")); s++)
 		sections++;
