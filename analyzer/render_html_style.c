@@ -81,7 +81,7 @@ static const char style[] =
 	"table.s{width:100%}table.s td,table.s th{padding:.32rem .8rem .32rem 0;white-space:nowrap;text-align:right}"
 	"table.s .l{text-align:left}table.s td.l:nth-child(2){white-space:normal;min-width:11rem;overflow-wrap:anywhere}table.s td.l:nth-child(12){white-space:normal;"
 	"min-width:12rem;font-size:.87rem;color:var(--soft);overflow-wrap:anywhere}"
-	"table.s thead th{position:sticky;top:0;background:var(--bg);z-index:1}"
+	"table.s thead th{position:sticky;top:-1px;background:var(--bg);z-index:1}"
 	"table.s button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
 	"table.s button::after{content:\"\\2003\";font-size:.8em}[aria-sort=descending] button::after{content:"
 	"\"\\2002\\25be\"!important}[aria-sort=ascending] button::after{content:\"\\2002\\25b4\"!important}"
