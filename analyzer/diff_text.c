@@ -250,6 +250,20 @@ static void put_row(const struct table *t, const struct diff *d, const struct di
 	put_because(d, r, columns, out);
 }
 
+/* What the titles do not say. */
+static void legend(const struct table *t, int columns, FILE *out)
+{
+	if (t->shown[NOISE])
+		text_wrapped(
+			"noise   ",
+			"how far the times of one side differ by themselves; a change within it is none",
+			columns, out);
+	if (t->shown[EFFECT])
+		text_wrapped("effect  ",
+			     "what the kernel adds to the kernel time of the base's run", columns,
+			     out);
+}
+
 void diff_text(const struct diff *d, double fail_on_pct, int columns, FILE *out)
 {
 	size_t timed = 0, listed = 0, timeless = 0;
@@ -273,4 +287,6 @@ void diff_text(const struct diff *d, double fail_on_pct, int columns, FILE *out)
 			timed - listed);
 	if (timeless)
 		fprintf(out, "%zu more without a time; --json has them\n", timeless);
+	if (listed)
+		legend(&t, columns, out);
 }
