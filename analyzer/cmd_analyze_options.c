@@ -69,7 +69,7 @@ struct words {
 		 "one of several launches side by side: what differs from the options"},          \
 		{"--expect-pct", OPTION_TEXT, &(w)->expect, "P", "expected share of the peak"},   \
 		{"--text", OPTION_FLAG, &(w)->text, NULL,                                         \
-		 "a table for the terminal, and what to do first (the default)"},                                       \
+		 "a table for the terminal, and what to do first (the default)"},                 \
 		{"--md", OPTION_FLAG, &(w)->md, NULL, "Markdown"},                                \
 		{"--json", OPTION_FLAG, &(w)->json, NULL,                                         \
 		 "everything, for programs (kbn schema kbn-report/1)"},                           \

@@ -24,7 +24,8 @@ struct request {
 };
 
 #define OPTIONS(q)                                                                                            \
-	{"--text", OPTION_FLAG, &(q)->text, NULL, "a table for the terminal, and what to do first (the default)"},                  \
+	{"--text", OPTION_FLAG, &(q)->text, NULL,                                                             \
+	 "a table for the terminal, and what to do first (the default)"},                                     \
 		{"--md", OPTION_FLAG, &(q)->md, NULL, "Markdown"},                                            \
 		{"--json", OPTION_FLAG, &(q)->json, NULL,                                                     \
 		 "everything, for programs (kbn schema kbn-report/1)"},                                       \

@@ -139,6 +139,11 @@ bool render_any_class(const struct report *r, size_t n)
 	return false;
 }
 
+bool render_lacks_work(const struct report_kernel *k)
+{
+	return !k->work && strcmp(k->verdict.class, "unknown") == 0;
+}
+
 char *render_room(char out[RENDER_ROOM], const struct occupancy *o)
 {
 	char pct[TEXT_NUMBER];

@@ -73,6 +73,12 @@ bool render_any_cliff(const struct report *r, size_t n);
 bool render_any_room(const struct report *r, size_t n);
 bool render_any_class(const struct report *r, size_t n);
 
+/* Whether the class of a kernel is open because nobody stated its work, and what to do about it. */
+bool render_lacks_work(const struct report_kernel *k);
+#define RENDER_LACKS_WORK                                                                         \
+	"What needs a class was not looked for: state its work (--work FILE, or --gemm, --flops " \
+	"and --bytes of kbn analyze)."
+
 /* One row of the occupancy table, for people. */
 struct render_limit {
 	const char *resource;

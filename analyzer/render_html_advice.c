@@ -88,7 +88,8 @@ void html_advice(const struct report_kernel *k, size_t number, FILE *out)
 	if (a->n)
 		fputs("<ol class=do>\n", out);
 	else
-		fputs("<p>None: no readings of this kernel call for one.", out);
+		fprintf(out, "<p>None: no readings of this kernel call for one.%s",
+			render_lacks_work(k) ? " " RENDER_LACKS_WORK : "");
 	for (size_t i = 0; i < a->n; i++)
 		item(&a->items[i], out);
 	fputs(a->n ? "</ol>" : "", out);

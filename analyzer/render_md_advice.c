@@ -65,7 +65,8 @@ void render_md_advice(const struct report_kernel *k, FILE *out)
 	for (size_t i = 0; i < list->n; i++)
 		advice(&list->items[i], i + 1, out);
 	if (!list->n)
-		fputs("None: nothing that is known of this kernel speaks for one.\n", out);
+		fprintf(out, "None: nothing that is known of this kernel speaks for one.%s\n",
+			render_lacks_work(k) ? " " RENDER_LACKS_WORK : "");
 	fputs("\n", out);
 	if (!list->not_now_n)
 		return;
