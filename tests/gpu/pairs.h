@@ -1,8 +1,8 @@
 /*
- * pairs.h - what app_pairs_mem.cu and app_pairs_sm.cu share: random input, and running a pair: the
- * kernel with the fault, then the cured one, each some times, and a comparison of what came out. A
- * pair that does not agree is a line on standard error and exit status 1. pairs.json says which
- * advice each pair is about, pairs.work what each launch has to do.
+ * pairs.h - what the programs app_pairs_*.cu share: random input, and running a pair: the kernel with
+ * the fault, then the cured one, each some times, and a comparison of what came out. A pair that does
+ * not agree is a line on standard error and exit status 1. pairs.json says which advice each pair is
+ * about, pairs.work what each launch has to do.
  */
 #ifndef KBN_GPU_PAIRS_H
 #define KBN_GPU_PAIRS_H

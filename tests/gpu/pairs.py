@@ -2,7 +2,9 @@
 Section p: pairs of kernels that the rules were not written with. pairs.json names for each pair what is wrong with
 the bad one, which advice a reader of the titles in analyzer/ADVICE.md would expect for it (any of `any_of`), and
 which must not come for the cured one (`not_good`). Judged are how many pairs have their fault named, and for how many
-of those the time that the cure saved lies in the range that the advice promised; how many cured ones are left alone.
+of those the time that the cure saved lies in the range that the advice promised; how many cured ones are left alone;
+each `set` apart: rules were made more general after the first, so the second tells whether they are. Where no title
+fits, `any_of` is empty and the fault counts as not named.
 `launches` of the bad one do what one of the good one does. Arguments are listed with the bytes of the buffer in place
 of a pointer. pair-times.json in $OUT keeps each kernel's median with its geometry and arguments;
 pairs-recordings.tar.xz.* both recordings.
@@ -14,7 +16,7 @@ import sys
 
 from gpulib import GPU, HERE, KBN, OUT, archive, bare_env, fresh, guarded, result, run, shim_env
 
-PROGRAMS = ("app_pairs_mem", "app_pairs_sm")
+PROGRAMS = ("app_pairs_mem", "app_pairs_sm", "app_pairs_more_mem", "app_pairs_more_sm", "app_pairs_more_lanes")
 NAMED_PCT, ALONE_PCT, INSIDE_PCT = 80, 80, 80
 
 
@@ -104,7 +106,7 @@ def line(row, pair):
             row["named"], row["place"], len(row["advice"]), *row["gain_pct"])
     else:
         what = "LACKS %s, has %s" % (
-            " or ".join(pair["any_of"]), ", ".join("%s %g to %g" % (i, *g) for i, g in row["advice"]) or "none")
+            " or ".join(pair["any_of"]) or "a title that fits", ", ".join("%s %g to %g" % (i, *g) for i, g in row["advice"]) or "none")
     marks = "   OUTSIDE" if row["inside"] is False else ""
     marks += "   good one still has " + " ".join(row["still"]) if row["still"] else ""
     saved = "saved %5.1f%%" % row["saved_pct"] if row["saved_pct"] is not None else "no median"
@@ -113,39 +115,47 @@ def line(row, pair):
 
 
 def share(part, whole):
-    return 100 * len(part) / len(whole) if whole else 0
+    return 100 * part / whole if whole else 0
 
 
 def compare(kernels):
-    rows, missing = [], []
+    rows, missing = {}, []
     for pair in pairs():
         lost = [pair[side] for side in ("bad", "good") if pair[side] not in kernels]
         missing += lost
+        of_set = rows.setdefault(pair["set"], [])
         if not lost:
-            rows.append(judge(pair, kernels))
-            line(rows[-1], pair)
-    untimed = [r["pair"] for r in rows if r["saved_pct"] is None]
+            of_set.append(judge(pair, kernels))
+            line(of_set[-1], pair)
+    judged = sum(rows.values(), [])
+    untimed = [r["pair"] for r in judged if r["saved_pct"] is None]
     result("p", "pairs: times", not missing and not untimed, "%d pairs%s%s" % (
-        len(rows), ", not in the report: " + ", ".join(missing) if missing else "",
+        len(judged), ", not in the report: " + ", ".join(missing) if missing else "",
         ", without a median: " + ", ".join(untimed) if untimed else ""))
+    for number in sorted(rows):
+        results_of(number, rows[number], sum(1 for pair in pairs() if pair["set"] == number))
+
+
+def results_of(number, rows, pairs_of_set):
+    """The three lines of one set; a pair that is not among its rows is one that failed."""
     named = [r for r in rows if r["named"]]
-    result("p", "pairs: fault named", share(named, pairs()) >= NAMED_PCT,
+    result("p", "pairs: fault named, set %d" % number, share(len(named), pairs_of_set) >= NAMED_PCT,
            "of %d pairs the bad one has an expected advice in %.0f%% (at least %d)%s" % (
-               len(pairs()), share(named, pairs()), NAMED_PCT,
+               pairs_of_set, share(len(named), pairs_of_set), NAMED_PCT,
                listed(r["pair"] for r in rows if not r["named"])), pairs=rows)
     alone = [r for r in rows if not r["still"]]
-    result("p", "pairs: cured ones left alone", share(alone, pairs()) >= ALONE_PCT,
+    result("p", "pairs: cured ones left alone, set %d" % number, share(len(alone), pairs_of_set) >= ALONE_PCT,
            "of %d pairs the good one has no such advice any more in %.0f%% (at least %d)%s" % (
-               len(pairs()), share(alone, pairs()), ALONE_PCT,
+               pairs_of_set, share(len(alone), pairs_of_set), ALONE_PCT,
                listed("%s %s" % (r["pair"], " ".join(r["still"])) for r in rows if r["still"])))
     judged = [r for r in named if r["inside"] is not None]
     inside = [r for r in judged if r["inside"]]
     if not judged:
-        result("p", "pairs: gains", None, "no pair has an expected advice and two medians")
+        result("p", "pairs: gains, set %d" % number, None, "no pair has an expected advice and two medians")
         return
-    result("p", "pairs: gains", share(inside, judged) >= INSIDE_PCT,
+    result("p", "pairs: gains, set %d" % number, share(len(inside), len(judged)) >= INSIDE_PCT,
            "of %d pairs with an expected advice the time saved is in the promised range for %.0f%% (at least %d)%s" % (
-               len(judged), share(inside, judged), INSIDE_PCT,
+               len(judged), share(len(inside), len(judged)), INSIDE_PCT,
                listed("%s (%s: %g, promised %g to %g)" % (r["pair"], r["named"], r["saved_pct"], *r["gain_pct"])
                       for r in judged if not r["inside"])))
 
