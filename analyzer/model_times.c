@@ -126,16 +126,24 @@ static double sketch_spread(const uint32_t *count, double total)
 	return sqrt(fmax(squares / total - sum * sum, 0));
 }
 
+static double mean(const double *v, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	return sum / (double)n;
+}
+
 static double spread(const double *v, size_t n)
 {
-	double mean = 0, squares = 0;
+	const double middle = mean(v, n);
+	double squares = 0;
 
 	if (n < 2)
 		return NAN;
 	for (size_t i = 0; i < n; i++)
-		mean += v[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (v[i] - mean) * (v[i] - mean);
+		squares += (v[i] - middle) * (v[i] - middle);
 	return sqrt(squares / (double)(n - 1));
 }
 
@@ -186,11 +194,9 @@ static bool early_collect(struct early_stats *s, const struct session_times *t,
 /* mean, median, ... of a handful of values kept one by one. */
 static void from_values(struct metric_times *out, const double *v, size_t n)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += v[i];
-	out->mean = us_or_unknown(sum / (double)n);
+	if (!n)
+		return;
+	out->mean = us_or_unknown(mean(v, n));
 	out->median = us_or_unknown(quantile(v, n, 0.5));
 	out->p90 = us_or_unknown(quantile(v, n, 0.9));
 	out->min = us_or_unknown(v[0]);
@@ -200,6 +206,15 @@ static void from_values(struct metric_times *out, const double *v, size_t n)
 static double bounded(double v, double low, double high)
 {
 	return fmin(fmax(v, low), high);
+}
+
+/* Of all samples together: each kind's bias by its share. */
+static void from_sums(struct metric_times *out, const struct session_times *t,
+		      const struct mixture *m)
+{
+	out->mean = us_or_unknown(unbiased_mixed(m, (double)t->sum_ns / (double)t->samples));
+	out->min = us_or_unknown(unbiased_mixed(m, (double)t->min_ns));
+	out->max = us_or_unknown(unbiased_mixed(m, (double)t->max_ns));
 }
 
 static void from_sketch(struct metric_times *out, const struct session_times *t, double total,
@@ -316,25 +331,24 @@ void model_times(struct metric_times *out, const struct session_times *t,
 	timed_ns = early.warm_sum;
 	if (t->samples > 0) {
 		mean_ns = unbiased_mixed(&m, (double)t->sum_ns / samples);
-		timed_ns += mean_ns * samples;
 		if (in_sketch > 0) {
 			from_sketch(out, t, in_sketch, &m);
 			spread_ns = sketch_spread(t->sketch, in_sketch);
 		} else {
-			if (early.steady_n)
-				from_values(out, early.steady, early.steady_n);
+			from_values(out, early.steady, early.steady_n);
 			spread_ns = spread(early.steady, early.steady_n);
 		}
-		out->mean = us_or_unknown(mean_ns);
-		out->min = us_or_unknown(unbiased_mixed(&m, (double)t->min_ns));
-		out->max = us_or_unknown(unbiased_mixed(&m, (double)t->max_ns));
+		/* where each was kept it lost the bias of its own kind, and nothing of the sums goes with that */
+		if (in_sketch > 0 || early.steady_n != t->samples)
+			from_sums(out, t, &m);
+		else
+			mean_ns = mean(early.steady, early.steady_n);
+		timed_ns += mean_ns * samples;
 	} else if (early.warm_n) {
 		out->warmup_only = true;
 		from_values(out, early.warm, early.warm_n);
 		samples = (double)early.warm_n;
-		mean_ns = spread_ns = 0;
-		for (size_t i = 0; i < early.warm_n; i++)
-			mean_ns += early.warm[i] / samples;
+		mean_ns = mean(early.warm, early.warm_n);
 		spread_ns = spread(early.warm, early.warm_n);
 	} else {
 		free(early.steady);

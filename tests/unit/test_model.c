@@ -167,6 +167,25 @@ static void mixed_pairs(void **state)
 	assert_float_equal(m.uncertainty, (0.2 + 0.6) / 2, 1e-9);
 }
 
+/* Kept one by one, all figures are of the same values: 50, 50 and 50.5 us. */
+static void few_mixed_pairs_agree(void **state)
+{
+	struct samples s = {0};
+	struct metric_times m;
+
+	(void)state;
+	add(&s, 3, 52000, true);
+	add(&s, 4, 52800, false);
+	add(&s, 5, 53300, false);
+	model_times(&m, &s.t, &bias, 3);
+	assert_float_equal(m.min, 50, 1e-9);
+	assert_float_equal(m.median, 50, 1e-9);
+	assert_float_equal(m.max, 50.5, 1e-9);
+	assert_float_equal(m.mean, 150.5 / 3, 1e-9);
+	assert_float_equal(m.total.value, 150.5, 1e-9);
+	assert_true(m.min <= m.median && m.median <= m.p90 && m.p90 <= m.max);
+}
+
 /* One plain pair among many gated ones does not make the shape as uncertain as itself. */
 static void one_plain_among_many(void **state)
 {
@@ -312,6 +331,7 @@ int main(void)
 		cmocka_unit_test(plain_pairs),
 		cmocka_unit_test(plain_bias_is_one_figure),
 		cmocka_unit_test(mixed_pairs),
+		cmocka_unit_test(few_mixed_pairs_agree),
 		cmocka_unit_test(one_plain_among_many),
 		cmocka_unit_test(below_resolution),
 		cmocka_unit_test(warmup_only),
