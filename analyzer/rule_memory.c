@@ -261,6 +261,8 @@ static double spill_rate(const struct advice_case *c, double *nearer, const char
 	return advice_dram_rate(c);
 }
 
+#define REGISTER_STEP 8 /* they are given out by so many a thread */
+
 static void spill_conflict(const struct advice_case *c, struct advice_draft *d)
 {
 	const int registers = c->k->resources.registers + (c->k->resources.local_bytes + 3) / 4;
@@ -277,6 +279,17 @@ static void spill_conflict(const struct advice_case *c, struct advice_draft *d)
 	else if (c->cliff && advice_occupancy(c, registers, c->cliff->smem_per_block_bytes, &o))
 		advice_conflict(d, "all of it in registers takes %d per thread: %s", registers,
 				advice_room(d, o.blocks_per_sm));
+}
+
+/* A thread has not yet all the registers that it, and a block of this size, can have. */
+static bool more_registers(const struct advice_case *c)
+{
+	const int registers = c->k->resources.registers + REGISTER_STEP;
+	struct occupancy o;
+
+	return registers <= c->hw->arch.registers_per_thread &&
+	       (!c->cliff || !advice_occupancy(c, registers, c->cliff->smem_per_block_bytes, &o) ||
+		o.blocks_per_sm > 0);
 }
 
 enum advice_outcome rule_spills(const struct advice_case *c, struct advice_draft *d)
@@ -319,9 +332,13 @@ enum advice_outcome rule_spills(const struct advice_case *c, struct advice_draft
 	spill_conflict(c, d);
 	advice_try(
 		d,
-		"allow more registers (__launch_bounds__, -maxrregcount), keep fewer values live, or split the kernel",
+		more_registers(c)
+			? "allow more registers (__launch_bounds__, -maxrregcount), keep fewer values live, or split the kernel"
+			: "keep fewer values live (a smaller tile, less unrolling), or split the kernel: a thread has all the registers that it can have",
 		"no LDL and STL, 0 spill bytes, less time",
-		"fewer warps cost more than the spills did: a limit between the two");
+		more_registers(c)
+			? "fewer warps cost more than the spills did: a limit between the two"
+			: "what a smaller tile loads more often costs more than the spills did");
 	return ADVICE_GIVEN;
 }
 

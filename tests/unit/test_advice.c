@@ -1138,6 +1138,24 @@ static void test_spills_say_what_registers_would_cost(void **state)
 	a = given(&m, ADVICE_SPILLS);
 	assert_non_null(a);
 	assert_true(any_has(a->conflicts, a->conflicts_n, "there are at most 255"));
+	assert_non_null(strstr(a->change, "allow more registers"));
+	/* what nobody can have is not to be allowed: of 255, or of 64 in a block of 1,024 threads */
+	set_resources(&m, 255, 0);
+	build(&m);
+	a = given(&m, ADVICE_SPILLS);
+	assert_non_null(a);
+	assert_null(strstr(a->change, "allow more registers"));
+	arena_free(m.arena);
+	make(&m, "NVIDIA H200", 132 * 8, 1024);
+	m.k.resources.local_bytes = 256;
+	m.k.resources.spill_instructions = 100;
+	set_resources(&m, 64, 0);
+	m.sass.whole.local = 100;
+	m.sass.whole.local_bytes = 12800;
+	build(&m);
+	a = given(&m, ADVICE_SPILLS);
+	assert_non_null(a);
+	assert_null(strstr(a->change, "allow more registers"));
 	arena_free(m.arena);
 }
 
