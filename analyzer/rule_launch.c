@@ -288,23 +288,44 @@ static void less_smem(const struct advice_case *c, struct advice_draft *d)
 			text_count(then, (uint64_t)bytes), text_count(now, (uint64_t)smem_of(c)));
 	advice_try(
 		d,
-		advice_text(d, "at most %s bytes of shared memory per block (%s now)", then, now),
+		advice_text(
+			d,
+			"at most %s bytes of shared memory per block (%s now), or more warps per block on the same bytes",
+			then, now),
 		advice_text(d, "%d blocks and %d warps per SM (%d and %d now), less time",
 			    o.blocks_per_sm, o.warps_per_sm, c->occupancy->blocks_per_sm,
 			    c->occupancy->warps_per_sm),
 		"the smaller tile loads more than the warps bring: raise the work per warp instead");
 }
 
+/*
+ * Memory counts as saturated from 60% on, and streams reach 75% or more. Between the two it lacks warps where those that
+ * there are have fewer bytes in flight than bandwidth x latency, or do not load all of the time, as those that go
+ * through shared memory.
+ */
+static bool lacks_warps(const struct advice_case *c)
+{
+	const struct metric_mix *m = !c->sass ? NULL : c->hot ? &c->sass->hot : &c->sass->whole;
+
+	return c->occupancy && c->occupancy->enough_warps == 0 && c->class == CLASS_MEMORY &&
+	       !c->fits_l2 && c->memory_pct < ADVICE_NEAR_BANDWIDTH_PCT && m &&
+	       c->sass->whole.loads > 0 && c->sass->whole.copies == 0 &&
+	       (c->sass->whole.shared > 0 || c->resident * (m->load_bytes + m->store_bytes) <
+						     ADVICE_DRAM_MOST * advice_dram_rate(c));
+}
+
 enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct occupancy *o = c->occupancy;
+	const bool lacks = lacks_warps(c);
+	const bool is_saturated = advice_is_saturated(c) && !lacks;
 	char pct[TEXT_NUMBER];
 	double ratio;
 
 	if (!o || o->warps_per_sm <= 0 || o->limiter < 0)
 		return ADVICE_SILENT;
 	text_pct(pct, o->pct);
-	if (o->pct < 50 && advice_is_saturated(c))
+	if (o->pct < 50 && is_saturated)
 		return advice_against(d, "occupancy %s, but %s: more warps would wait for it too",
 				      pct, advice_saturation(c));
 	if (o->pct < 50 && c->class == CLASS_LATENCY && o->enough_warps == 1)
@@ -313,7 +334,7 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 			"occupancy %s, but %d warps per SM are above the %d from which latency "
 			"counts as hidden: look for what they wait for",
 			pct, o->warps_per_sm, o->enough_warps_at);
-	if (advice_is_saturated(c) || (c->class != CLASS_LATENCY && !advice_waits(c)) ||
+	if (is_saturated || (c->class != CLASS_LATENCY && !lacks && !advice_waits(c)) ||
 	    o->enough_warps != 0 || (o->limiter != LIMIT_REGISTERS && o->limiter != LIMIT_SMEM))
 		return ADVICE_SILENT;
 	ratio = (double)o->warps_per_sm / o->enough_warps_at;
@@ -323,7 +344,10 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 	advice_evidence(d, "%s limit it to %d %s per SM",
 			o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
 			o->blocks_per_sm, advice_plural(o->blocks_per_sm, "block", "blocks"));
-	if (c->class != CLASS_LATENCY)
+	if (lacks)
+		advice_evidence(d, "memory at %s of its peak, where streams reach %.0f%% or more",
+				text_pct(pct, c->memory_pct), ADVICE_NEAR_BANDWIDTH_PCT);
+	else if (c->class != CLASS_LATENCY)
 		advice_evidence(
 			d,
 			"a turn of the hottest loop takes %.0f cycles to issue and waits for a load, which takes %.0f or more",

@@ -712,6 +712,12 @@ enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct adv
 		text_bytes(wants, (int64_t)(ADVICE_DRAM_MOST * advice_dram_rate(c))));
 	if (!isnan(c->memory_pct))
 		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
+	if (c->occupancy && c->occupancy->limiter == LIMIT_BLOCKS)
+		advice_evidence(
+			d,
+			"an SM holds at most %d blocks of any size: larger ones bring more than %d of its %d warps",
+			c->hw->arch.blocks_per_sm, c->occupancy->warps_per_sm,
+			c->hw->arch.warps_per_sm);
 	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
 	advice_gain_ratio(d, fmin(1, most), least);
 	advice_conflict(d,

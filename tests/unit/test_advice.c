@@ -427,6 +427,23 @@ static void test_occupancy_is_no_score(void **state)
 	assert_non_null(a);
 	assert_non_null(strstr(a->change, "115,712 bytes"));
 	assert_true(any_has(a->conflicts, a->conflicts_n, "115,712 in place of 122,880"));
+	/* memory-bound, but far from what streams reach, by tiles that are loaded, then used */
+	set_class(&m, "memory", 1, 64);
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	m.sass.whole.loads = m.sass.hot.loads = 16;
+	m.sass.hot.load_bytes = 16 * 512;
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY)); /* four warps have 32 KB in flight */
+	m.sass.whole.shared = 16;
+	build(&m);
+	a = given(&m, ADVICE_RAISE_OCCUPANCY);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "memory at 64% of its peak"));
+	assert_true(a->gain_high_pct <= 36);
+	set_class(&m, "memory", 1, 76);
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
 	arena_free(m.arena);
 }
 
@@ -1450,7 +1467,9 @@ static bool class_contradicts(const struct made *m, enum advice_id id)
 
 	switch (id) {
 	case ADVICE_ASYNC_PIPELINE: return is_compute;
-	case ADVICE_RAISE_OCCUPANCY: return is_compute || is_memory || is_balanced;
+	case ADVICE_RAISE_OCCUPANCY:
+		return is_compute || is_balanced ||
+		       (is_memory && m->k.roofline.sol_memory_pct.value >= 75);
 	case ADVICE_TAIL: return m->k.work_known && m->k.roofline.attained_pct.value >= 80;
 	case ADVICE_ASYNC_BENCHMARK:
 	case ADVICE_ALGORITHM:
