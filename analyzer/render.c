@@ -144,6 +144,29 @@ bool render_lacks_work(const struct report_kernel *k)
 	return !k->work && strcmp(k->verdict.class, "unknown") == 0;
 }
 
+const char *render_waits_for(const char *reason)
+{
+	static const struct {
+		const char *reason, *what;
+	} all[] = {
+		{"long_scoreboard", "global, local or texture memory"},
+		{"short_scoreboard", "shared memory, special functions"},
+		{"barrier", "other warps of its block"},
+		{"math_pipe_throttle", "a pipe that is taken: arithmetic is the limit"},
+		{"lg_throttle", "room in the queue to global and local memory"},
+		{"mio_throttle", "room in the queue to shared memory"},
+		{"wait", "the fixed latency of the instruction before"},
+		{"not_selected", "nothing: ready, another warp was chosen"},
+		{"branch", "where to go on"},
+		{"other", "caches of instructions and constants, fences, drains"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (strcmp(all[i].reason, reason) == 0)
+			return all[i].what;
+	return "";
+}
+
 char *render_room(char out[RENDER_ROOM], const struct occupancy *o)
 {
 	char pct[TEXT_NUMBER];

@@ -79,6 +79,9 @@ bool render_lacks_work(const struct report_kernel *k);
 	"What needs a class was not looked for: state its work (--work FILE, or --gemm, --flops " \
 	"and --bytes of kbn analyze)."
 
+/* What a warp with this reason of METRIC_STALL_LIST waits for, in a few words. */
+const char *render_waits_for(const char *reason);
+
 /* One row of the occupancy table, for people. */
 struct render_limit {
 	const char *resource;

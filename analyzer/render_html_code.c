@@ -289,6 +289,7 @@ static void stalls(const struct metric_stalls *s, FILE *out)
 
 		fputs("<tr><th>", out);
 		html_words(reasons[i].name, out);
+		fprintf(out, "<br><small>%s</small>", render_waits_for(reasons[i].name));
 		fputs("<td>", out);
 		if (q->low < q->high)
 			html_bar_range(q->low, q->high, out);
@@ -297,7 +298,7 @@ static void stalls(const struct metric_stalls *s, FILE *out)
 		fputs("<td>", out);
 		html_quantity(q, html_share, out);
 	}
-	fputs("</table><p class=s1>Of the time in which a warp does not issue. Other reasons are none, or not known."
+	fputs("</table><p class=s1>Of the time in which a warp does not issue; below each reason what it waits for. Other reasons are none, or not known."
 	      "</section>\n",
 	      out);
 }

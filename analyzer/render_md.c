@@ -579,7 +579,7 @@ static void stall_reasons(const struct report_kernel *k, FILE *out)
 	if (!k->stalls)
 		return;
 	memcpy(of, (const struct quantity *[]){METRIC_STALL_LIST(AT)}, REASONS * sizeof(*of));
-	fputs("#### Stall Reasons\n\n| reason | share, estimated | between |\n|---|---:|---:|\n",
+	fputs("#### Stall Reasons\n\n| reason | share, estimated | between | the warp waits for |\n|---|---:|---:|---|\n",
 	      out);
 	for (size_t n = 0; n < REASONS; n++) {
 		size_t top = REASONS;
@@ -589,8 +589,8 @@ static void stall_reasons(const struct report_kernel *k, FILE *out)
 				top = i;
 		if (!(of[top]->value >= MD_TRACE_PCT))
 			break;
-		fprintf(out, "| %s | %.0f%% | %.0f%% to %.0f%% |\n", names[top], of[top]->value,
-			of[top]->low, of[top]->high);
+		fprintf(out, "| %s | %.0f%% | %.0f%% to %.0f%% | %s |\n", names[top],
+			of[top]->value, of[top]->low, of[top]->high, render_waits_for(names[top]));
 		of[top] = NULL;
 	}
 	fputs("\n", out);
@@ -645,6 +645,7 @@ static void how_to_read(const struct report *r, size_t n, FILE *out)
 	fprintf(out,
 		"## Kernels\n\n"
 		"How to read the sections; `kbn help KBN-...` explains each id.\n\n"
+		"- Baseline: times on the GPU. The median is of steady launches, the first three left out; +-: its uncertainty; `events`: timed by a pair of CUDA events, `gated-events`: held until both were queued, which is surer.\n"
 		"- Roofline Classification: the class of a kernel whose work nobody states (`kbn report --work FILE`) is unknown (%s). Then it is there only where time and geometry alone say something, and what needs a class is not recommended.\n"
 		"- Occupancy: `limiting` is the resource that keeps more blocks from an SM when there are blocks enough.\n"
 		"- Compute/Load Ratio: of one turn of a loop and one warp. `computes`: matrix products or multiply-adds; `loads`, `async`: loads from global memory, copies that a warp need not wait for; `ratio`: products to 512 bytes loaded (16 a lane), `raw`: to loads. The loop that computes most is bold.\n"

@@ -419,6 +419,24 @@ static void timing_in_words(void **state)
 	assert_string_equal(render_median(median, &times), "-");
 }
 
+/* Every reason has a meaning, and each its own. */
+static void stalls_in_words(void **state)
+{
+#define NAME(name) #name,
+	static const char *const names[] = {METRIC_STALL_LIST(NAME)};
+#undef NAME
+	const size_t n = sizeof(names) / sizeof(*names);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(*render_waits_for(names[i]));
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(render_waits_for(names[i]),
+						render_waits_for(names[k]));
+	}
+	assert_string_equal(render_waits_for("nothing"), "");
+}
+
 /* Room is not what a small grid uses, and the rule of thumb is called so. */
 static void room_in_words(void **state)
 {
@@ -540,14 +558,23 @@ static void files_are_whole_or_absent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fits_the_terminal),    cmocka_unit_test(columns_give_way),
-		cmocka_unit_test(limiter_and_cliff),    cmocka_unit_test(formats_agree_on_limits),
-		cmocka_unit_test(notes_lead_somewhere), cmocka_unit_test(a_long_command),
-		cmocka_unit_test(says_what_matters),    cmocka_unit_test(markdown_survives_names),
-		cmocka_unit_test(markdown_is_compact),  cmocka_unit_test(timing_in_words),
-		cmocka_unit_test(classes_when_known),   cmocka_unit_test(begins_with_what_to_do),
-		cmocka_unit_test(room_in_words),        cmocka_unit_test(labels),
-		cmocka_unit_test(csv_is_rectangular),   cmocka_unit_test(files_are_whole_or_absent),
+		cmocka_unit_test(fits_the_terminal),
+		cmocka_unit_test(columns_give_way),
+		cmocka_unit_test(limiter_and_cliff),
+		cmocka_unit_test(formats_agree_on_limits),
+		cmocka_unit_test(notes_lead_somewhere),
+		cmocka_unit_test(a_long_command),
+		cmocka_unit_test(says_what_matters),
+		cmocka_unit_test(markdown_survives_names),
+		cmocka_unit_test(markdown_is_compact),
+		cmocka_unit_test(timing_in_words),
+		cmocka_unit_test(classes_when_known),
+		cmocka_unit_test(begins_with_what_to_do),
+		cmocka_unit_test(stalls_in_words),
+		cmocka_unit_test(room_in_words),
+		cmocka_unit_test(labels),
+		cmocka_unit_test(csv_is_rectangular),
+		cmocka_unit_test(files_are_whole_or_absent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
