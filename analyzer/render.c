@@ -144,6 +144,32 @@ bool render_lacks_work(const struct report_kernel *k)
 	return !k->work && strcmp(k->verdict.class, "unknown") == 0;
 }
 
+const struct render_hint render_hints[RENDER_HINTS] = {
+	{"Baseline",
+	 "times on the GPU. The median is of steady launches, the first three left out; +-: its uncertainty; `events`: timed by a pair of CUDA events, `gated-events`: held until both were queued, which is surer."},
+	{"Roofline Classification",
+	 "the class of a kernel whose work nobody states (`kbn report --work FILE`) is unknown (KBN-R001). Then only what time and geometry alone say is here, and what needs a class is not recommended."},
+	{"Occupancy",
+	 "the limiting resource is the one that keeps more blocks from an SM when there are blocks enough."},
+	{"Compute/Load Ratio",
+	 "of one turn of a loop and one warp. `computes`: matrix products or multiply-adds; `loads`, `async`: loads from global memory, copies that a warp need not wait for; `ratio`: products to 512 bytes loaded (16 a lane), `raw`: to loads. The loop that computes most is bold."},
+	{"SASS Instruction Mix",
+	 "how many there are in the code, not how often they ran. `stall`: cycles that the control code makes a warp wait before its next instruction; `reducible`: how many of these are longer than anything needs."},
+	{"Memory Access",
+	 "of one instruction of one warp. Sectors have 32 bytes: 4 are ideal for words of 4 bytes, 8 for 8, 16 for 16. Wavefronts are turns of shared memory: 1 is ideal for words of 4 bytes. `excess`: more than that."},
+	{"Smem Cliff", "what more or less shared memory per block does to the blocks on an SM."},
+	{"Recommended Optimizations",
+	 "best first. `change` one thing, then see whether what to `expect` comes true."},
+};
+
+const char *render_stall_model(const struct report *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (r->kernels[i].stalls)
+			return r->kernels[i].stalls->wait.why;
+	return NULL;
+}
+
 const char *render_waits_for(const char *reason)
 {
 	static const struct {

@@ -82,6 +82,17 @@ bool render_lacks_work(const struct report_kernel *k);
 /* What a warp with this reason of METRIC_STALL_LIST waits for, in a few words. */
 const char *render_waits_for(const char *reason);
 
+/* How to read a section of a kernel, said once in a report; what is between backticks is a word of it. */
+struct render_hint {
+	const char *section, *text;
+};
+#define RENDER_HINTS 8
+extern const struct render_hint render_hints[RENDER_HINTS];
+
+/* What the stall reasons of any of the first `n` kernels rest on, to stand behind the hint; NULL = there are none. */
+const char *render_stall_model(const struct report *r, size_t n);
+#define RENDER_STALL_HINT "of the cycles in which resident warps do not issue, what they wait for: "
+
 /* One row of the occupancy table, for people. */
 struct render_limit {
 	const char *resource;

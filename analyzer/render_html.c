@@ -12,6 +12,39 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* A hint has words of the report between backticks. */
+static void hint(const char *section, const char *text, const char *more, FILE *out)
+{
+	bool is_code = false;
+
+	fprintf(out, "<dt>%s<dd>", section);
+	for (; *text; text++) {
+		if (*text != '`') {
+			html_bytes(text, 1, out);
+			continue;
+		}
+		fputs(is_code ? "</code>" : "<code>", out);
+		is_code = !is_code;
+	}
+	if (more) {
+		html_text(more, HTML_SENTENCE, out);
+		fputc('.', out);
+	}
+	fputc('\n', out);
+}
+
+static void how_to_read(const struct report *r, size_t sections, FILE *out)
+{
+	const char *stalls = render_stall_model(r, sections);
+
+	fputs("<details><summary>How to read the sections</summary><dl class=t>\n", out);
+	for (size_t i = 0; i < RENDER_HINTS; i++)
+		hint(render_hints[i].section, render_hints[i].text, NULL, out);
+	if (stalls)
+		hint("Why warps wait", RENDER_STALL_HINT, stalls, out);
+	fputs("</dl></details>\n", out);
+}
+
 /* All but the sections, which the rest may link to. */
 static void front(const struct report *r, size_t sections, FILE *out)
 {
@@ -23,8 +56,10 @@ static void front(const struct report *r, size_t sections, FILE *out)
 	html_rooflines(r, rows, sections, out);
 	html_table(r, rows, sections, out);
 	html_run(r, out);
-	if (sections)
-		fputs("<h2 id=each>Kernel by kernel</h2>\n", out);
+	if (!sections)
+		return;
+	fputs("<h2 id=each>Kernel by kernel</h2>\n", out);
+	how_to_read(r, sections, out);
 }
 
 static void back(const struct report *r, size_t sections, FILE *out)

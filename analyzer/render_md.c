@@ -18,7 +18,6 @@
 #define MD_LOOPS      8   /* of a kernel */
 #define MD_OPERATIONS 12
 #define MD_TRACE_PCT  1.0 /* of stalls */
-/* True of every kernel of this version: said once. */
 #define WORK_UNKNOWN  finding_rows[FINDING_WORK_UNKNOWN].id
 #define LABEL         60  /* columns of a name in the table */
 #define NAME_CHARS    400 /* of a demangled name in its section; complete in the JSON */
@@ -637,30 +636,18 @@ static void section(const struct report_kernel *k, size_t number, FILE *out)
 /* What stands in every section, said once. */
 static void how_to_read(const struct report *r, size_t n, FILE *out)
 {
-	const char *stalls = NULL;
+	const char *stalls = render_stall_model(r, n);
 
-	for (size_t i = 0; i < n && !stalls; i++)
-		if (r->kernels[i].stalls)
-			stalls = r->kernels[i].stalls->wait.why;
-	fprintf(out,
-		"## Kernels\n\n"
-		"How to read the sections; `kbn help KBN-...` explains each id.\n\n"
-		"- Baseline: times on the GPU. The median is of steady launches, the first three left out; +-: its uncertainty; `events`: timed by a pair of CUDA events, `gated-events`: held until both were queued, which is surer.\n"
-		"- Roofline Classification: the class of a kernel whose work nobody states (`kbn report --work FILE`) is unknown (%s). Then it is there only where time and geometry alone say something, and what needs a class is not recommended.\n"
-		"- Occupancy: `limiting` is the resource that keeps more blocks from an SM when there are blocks enough.\n"
-		"- Compute/Load Ratio: of one turn of a loop and one warp. `computes`: matrix products or multiply-adds; `loads`, `async`: loads from global memory, copies that a warp need not wait for; `ratio`: products to 512 bytes loaded (16 a lane), `raw`: to loads. The loop that computes most is bold.\n"
-		"- SASS Instruction Mix: how many there are in the code, not how often they ran. `stall`: cycles that the control code makes a warp wait before its next instruction; `reducible`: how many of these are longer than anything needs.\n"
-		"- Memory Access: of one instruction of one warp. Sectors have 32 bytes: 4 are ideal for words of 4 bytes, 8 for 8, 16 for 16. Wavefronts are turns of shared memory: 1 is ideal for words of 4 bytes. `excess`: more than that.\n",
-		WORK_UNKNOWN);
+	fputs("## Kernels\n\nHow to read the sections; `kbn help KBN-...` explains each id.\n\n",
+	      out);
+	for (size_t i = 0; i < RENDER_HINTS; i++)
+		fprintf(out, "- %s: %s\n", render_hints[i].section, render_hints[i].text);
 	if (stalls) {
-		fputs("- Stall Reasons: of the cycles in which resident warps do not issue, what they wait for: ",
-		      out);
+		fputs("- Stall Reasons: " RENDER_STALL_HINT, out);
 		plain(stalls, out);
 		fputs(".\n", out);
 	}
-	fputs("- Smem Cliff: what more or less shared memory per block does to the blocks on an SM.\n"
-	      "- Recommended Optimizations: best first. `change` one thing, then see whether what to `expect` comes true.\n\n",
-	      out);
+	fputs("\n", out);
 }
 
 /* How much of a run there is, on what, and how well it was timed. */

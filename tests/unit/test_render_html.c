@@ -131,6 +131,8 @@ static void is_whole_and_needs_nothing(void **state)
 		assert_non_null(strstr(page, "default-src 'none'"));
 		assert_int_equal(count(page, "<script"), 1);
 		assert_int_equal(count(page, "<details class=k"), sizes[i]);
+		assert_int_equal(count(page, "<summary>How to read the sections</summary>"), 1);
+		assert_int_equal(count(page, "`"), count(page, "`kbn calibrate`") * 2);
 		keep(sizes[i] == 1 ? "one" : "twenty", page, bytes);
 		free(page);
 		html_fixture_close(&f);
