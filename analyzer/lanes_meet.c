@@ -17,7 +17,9 @@
 struct group {
 	uint32_t a, b; /* forms; of upper halves the whole forms */
 	uint32_t low_a, low_b;
-	uint32_t value; /* form of the result, LANES_NONE = none */
+	uint32_t value;  /* form of the result, LANES_NONE = none */
+	unsigned q;      /* the register that it was made for */
+	bool is_claimed; /* a register has its lower half */
 };
 
 struct meeting {
@@ -131,19 +133,39 @@ static uint32_t joined(struct meeting *m, unsigned q, uint32_t old, uint32_t in,
 			 lanes_form(v, 0, 0, f.pattern, f.is_assumed | v->forms.at[in].is_assumed));
 }
 
-static struct group *find_group(struct meeting *m, uint32_t a, uint32_t b, bool by_low)
+static struct group *find_group(struct meeting *m, uint32_t a, uint32_t b)
 {
 	for (unsigned i = 0; i < m->groups_n; i++)
-		if (by_low ? m->groups[i].low_a == a && m->groups[i].low_b == b
-			   : m->groups[i].a == a && m->groups[i].b == b)
+		if (m->groups[i].a == a && m->groups[i].b == b)
 			return &m->groups[i];
 	return NULL;
+}
+
+/*
+ * The whole value of which register q is the lower half. Of several (pointers may be alike below) that of the register
+ * next to it, else one that has no lower half yet: whoever is added to it must find its own.
+ */
+static struct group *find_whole(struct meeting *m, unsigned q, uint32_t a, uint32_t b)
+{
+	struct group *found = NULL;
+
+	for (unsigned i = 0; i < m->groups_n; i++) {
+		struct group *g = &m->groups[i];
+
+		if (g->low_a != a || g->low_b != b || g->value == LANES_NONE)
+			continue;
+		if (g->q == q + 1)
+			return g;
+		if (!found || (found->is_claimed && !g->is_claimed))
+			found = g;
+	}
+	return found;
 }
 
 static uint32_t meet_forms(struct meeting *m, unsigned q, uint32_t a, uint32_t b, bool is_upper)
 {
 	struct lanes_values *v = &m->w->run.v;
-	struct group *g = find_group(m, a, b, false);
+	struct group *g = find_group(m, a, b);
 	uint32_t value = LANES_NONE;
 
 	if (g)
@@ -151,9 +173,13 @@ static uint32_t meet_forms(struct meeting *m, unsigned q, uint32_t a, uint32_t b
 	if (v->forms.at[a].pattern == v->forms.at[b].pattern)
 		value = joined(m, q, a, b, is_upper);
 	if (m->groups_n < GROUPS)
-		m->groups[m->groups_n++] =
-			(struct group){a, b, is_upper ? lanes_lower(v, a) : LANES_NONE,
-				       is_upper ? lanes_lower(v, b) : LANES_NONE, value};
+		m->groups[m->groups_n++] = (struct group){a,
+							  b,
+							  is_upper ? lanes_lower(v, a) : LANES_NONE,
+							  is_upper ? lanes_lower(v, b) : LANES_NONE,
+							  value,
+							  q,
+							  false};
 	return value;
 }
 
@@ -271,9 +297,10 @@ static void meet_cell(struct meeting *m, unsigned q, bool only_upper, uint32_t *
 		*result = parted(m, a, b);
 		return;
 	}
-	g = find_group(m, lanes_of(a), lanes_of(b), true);
-	value = g && g->value != LANES_NONE ? g->value
-					    : meet_forms(m, q, lanes_of(a), lanes_of(b), false);
+	g = find_whole(m, q, lanes_of(a), lanes_of(b));
+	value = g ? g->value : meet_forms(m, q, lanes_of(a), lanes_of(b), false);
+	if (g)
+		g->is_claimed = true;
 	*result = value == LANES_NONE ? parted(m, a, b) : lanes_low(v, value);
 }
 
@@ -304,10 +331,21 @@ static bool is_of_block(const struct lanes_symbol *s, const void *ctx)
 	return s->kind == LANES_JOINED && s->owner == *(const uint32_t *)ctx;
 }
 
+/* It says the same of lanes that come by either way: made before they parted, of values that they share. */
+static bool is_same_for_both(const struct meeting *m, const struct lanes_pred *a,
+			     const struct lanes_pred *b)
+{
+	return a->compared[0] != LANES_NONE && !memcmp(a, b, sizeof(*a)) &&
+	       !lanes_has_origin(&m->w->run, a, is_of_block, &m->block);
+}
+
 static void meet_pred(struct meeting *m, struct lanes_pred *a, const struct lanes_pred *b)
 {
 	const uint32_t lanes = m->old->crew.lanes | m->in->crew.lanes;
 	struct lanes_pred p = *a;
+
+	if (!m->is_one_crew && is_same_for_both(m, a, b))
+		return;
 
 	p.known = (a->known & b->known & ~(a->value ^ b->value) & m->both) | (b->known & m->take) |
 		  (a->known & ~m->take & ~m->both);
@@ -384,6 +422,28 @@ static void meet_slots(struct meeting *m)
 	s->slots_n = n;
 }
 
+/*
+ * A turn of a loop that begins with less than the one before: what its blocks were reached with is of another turn, and
+ * must not meet what they are reached with now, lanes that parted within the loop least of all.
+ */
+static void begin_turn(struct lanes_walk *w, uint32_t header)
+{
+	const uint32_t loop = w->g->blocks[header].loop;
+
+	if (w->g->is_irreducible)
+		return;
+	for (uint32_t b = 0; b < w->g->blocks_n; b++) {
+		struct lanes_place *p = &w->places[b];
+
+		if (b == header || !p->in || !cfg_in_loop(w->g, b, loop))
+			continue;
+		p->spare = p->in;
+		p->in = NULL;
+		p->is_waiting = false;
+		p->visits = 0;
+	}
+}
+
 void lanes_arrive(struct lanes_walk *w, uint32_t from, uint32_t block, const struct lanes_state *s)
 {
 	struct lanes_place *p = &w->places[block];
@@ -416,4 +476,6 @@ void lanes_arrive(struct lanes_walk *w, uint32_t from, uint32_t block, const str
 			  p->in->saved[i].is_split == s->saved[i].is_split);
 	meet_crew(&m, &p->in->crew, &s->crew, m.is_one_crew);
 	p->is_waiting |= m.is_changed;
+	if (m.is_back && m.is_changed)
+		begin_turn(w, block);
 }

@@ -78,6 +78,62 @@ static void blocks_per_us(int *out)
 		       n / median_us([&] { with_shared<<<n, 128, kb * 1024>>>(out); }));
 }
 
+/* ------------------------------------------------------------------------------------- sectors in parts */
+
+/* Words of each thread side by side, or words of a warp's lanes. */
+template <class T, int N, bool BY_LANE> __device__ size_t place(int i)
+{
+	const size_t t = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	return BY_LANE ? t * N + i : t / 32 * 32 * N + i * 32 + t % 32;
+}
+
+template <class T, int N, bool BY_LANE> __global__ void stores(T *out)
+{
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		out[place<T, N, BY_LANE>(i)] = T();
+}
+
+template <class T, int N, bool BY_LANE> __global__ void loads(const T *in, float *out)
+{
+	float sum = 0;
+
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		const T v = in[place<T, N, BY_LANE>(i)];
+
+		sum += reinterpret_cast<const float &>(v);
+	}
+	if (sum == 12345.678f)
+		*out = sum;
+}
+
+template <class T, int N> static void in_parts(const char *type, void *at, int mb)
+{
+	const int threads = 256, blocks = (int)(((size_t)mb << 20) / sizeof(T) / N / threads);
+	T *to = (T *)at;
+
+	printf("%3d MB, %2d %-6s a thread: stores side by side %6.1f us, by lane %6.1f us; loads %6.1f us, %6.1f us\n",
+	       mb, N, type, median_us([&] { stores<T, N, false><<<blocks, threads>>>(to); }),
+	       median_us([&] { stores<T, N, true><<<blocks, threads>>>(to); }),
+	       median_us([&] { loads<T, N, false><<<blocks, threads>>>(to, (float *)at); }),
+	       median_us([&] { loads<T, N, true><<<blocks, threads>>>(to, (float *)at); }));
+}
+
+static void sectors_in_parts(void *at)
+{
+	for (int mb : {16, 256}) {
+		in_parts<float, 4>("float", at, mb);
+		in_parts<float, 8>("float", at, mb);
+		in_parts<float, 16>("float", at, mb);
+		in_parts<float2, 4>("float2", at, mb);
+		in_parts<float2, 8>("float2", at, mb);
+		in_parts<float4, 2>("float4", at, mb);
+		in_parts<float4, 8>("float4", at, mb);
+	}
+}
+
 /* ------------------------------------------------------------------------------------- atomics */
 
 #define TURNS  16
@@ -242,6 +298,7 @@ int main()
 	CHECK(cudaMalloc(&to, bytes));
 	CHECK(cudaMemset(to, 0, bytes));
 	blocks_per_us((int *)to);
+	sectors_in_parts(to);
 	all_atomics(to, (unsigned *)(to + bytes / 2));
 	all_barriers((float *)to);
 	return 0;

@@ -113,3 +113,11 @@ SHARED(sixteen_pairs, float4, threadIdx.x >> 1)
 SHARED(sixteen_next_but_one, float4, (threadIdx.x >> 2 << 1) | (threadIdx.x & 1))
 SHARED(sixteen_by_four, float4, threadIdx.x & 3)
 SHARED(sixteen_of_all, float4, 5)
+
+/* A loop in which lanes part and meet again: the root of some values takes a way of its own. Buffers are alike below. */
+extern "C" __global__ void rooted(float *out, const float *in, int n)
+{
+#pragma unroll 1
+	for (int i = 0; i < 100; i++)
+		out[AT * 100 + i] = sqrtf(fabsf(in[AT * 100 + i]));
+}
