@@ -330,7 +330,8 @@ static void look(struct lanes_walk *w, const struct lanes_access *a, bool is_sec
 		.is_reached = true,
 		.lanes = on | open,
 		.absent = crew->absent,
-		.is_maybe = !on,
+		/* of those that are told to, none may be there */
+		.is_maybe = !on || (crew->absent && on != crew->lanes),
 	};
 	if (open && (on || (!p.is_uniform && (open & (open - 1)))))
 		s->absent |= p.reasons | LANES_OPERATION;

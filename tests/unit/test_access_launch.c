@@ -202,6 +202,23 @@ static void what_is_not_decoded_may_do_anything(void **state)
 	is_spoilt = false;
 }
 
+/* A warp turns four times, and in three of them the lane that stores has left. */
+static void who_left_a_loop_asks_for_nothing(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "first_turn", 64, 0, arena);
+
+		for (size_t i = 0; i < m->sites_n; i++)
+			if (m->sites[i].requests.label == QUANTITY_DERIVED &&
+			    m->sites[i].requests.value != 2 * 2)
+				fail_msg("sm_%s: %s %g times", *arch, m->sites[i].op,
+					 m->sites[i].requests.value);
+		arena_free(arena);
+	}
+}
+
 static const struct quantity *requests(const struct metric_access *m, const char *op,
 				       double sectors)
 {
@@ -247,6 +264,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_decoded_may_do_anything),
 		cmocka_unit_test(who_left_does_not_meet_the_others),
 		cmocka_unit_test(who_left_does_not_come_here),
+		cmocka_unit_test(who_left_a_loop_asks_for_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
