@@ -262,14 +262,25 @@ static double times_at_most(const struct access_reader *k, uint32_t block)
 	return n;
 }
 
+/* Lanes that parted and did not meet make a request for each group of them; what each lane does counts once. */
+static bool are_groups_open(const struct access_reader *k, const struct access_look *at,
+			    const struct access_place *p, bool by_lane)
+{
+	return !by_lane && at->r.blocks[k->g.block_of[p->insn]].is_apart;
+}
+
 /* Of sample i at a place; NAN = not known, and why. */
 static double requests_of(struct access_reader *k, const struct access_place *p, unsigned i,
-			  const char **why)
+			  bool by_lane, const char **why)
 {
 	double n;
 
 	if (!p->of[i])
 		return 0;
+	if (are_groups_open(k, &k->samples[i], p, by_lane)) {
+		*why = access_why_meeting;
+		return NAN;
+	}
 	n = access_times_passed(k, &k->samples[i], k->g.block_of[p->insn], why);
 	if (p->of[i]->is_maybe && n > 0) {
 		*why = why_path;
@@ -284,7 +295,7 @@ void access_weigh(struct access_reader *k, const struct access_place *p, struct 
 
 	t->is_weight_known = true;
 	for (unsigned i = 0; i < k->samples_n; i++) {
-		t->weight[i] = requests_of(k, p, i, &why) * k->samples[i].weight;
+		t->weight[i] = requests_of(k, p, i, false, &why) * k->samples[i].weight;
 		t->is_weight_known &= !isnan(t->weight[i]);
 	}
 	for (unsigned i = 0; i < k->samples_n && !t->is_weight_known; i++)
@@ -301,7 +312,9 @@ static struct quantity count(struct access_reader *k, const struct access_place 
 	double most = times_at_most(k, block), seen = 0;
 	uint32_t absent = 0;
 
-	if (p->of_any && !p->of_any->is_maybe) {
+	if (p->of_any && are_groups_open(k, &k->any, p, by_lane)) {
+		why = access_why_meeting;
+	} else if (p->of_any && !p->of_any->is_maybe) {
 		const double n = access_times_passed(k, &k->any, block, &why) * k->warps,
 			     lanes = by_lane ? __builtin_popcount(p->of_any->lanes) : 1;
 
@@ -315,7 +328,7 @@ static struct quantity count(struct access_reader *k, const struct access_place 
 		return access_unknown(why);
 	for (unsigned i = 0; i < k->samples_n; i++) {
 		const struct lanes_site *s = p->of[i];
-		const double n = requests_of(k, p, i, &why),
+		const double n = requests_of(k, p, i, by_lane, &why),
 			     lanes = by_lane && s ? __builtin_popcount(s->lanes) : 1;
 
 		if (isnan(n))

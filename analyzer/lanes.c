@@ -208,6 +208,7 @@ static void branch(struct lanes_walk *w, uint32_t block, uint32_t i)
 			crew = all;
 		else if (!is_whole && !(one_leaves && !leaves_loop(w->g, block, next)))
 			crew.is_split = 2 * i + 2 + is_fall;
+		crew.is_apart |= one_leaves && leaves_loop(w->g, block, next);
 		go(w, block, k, &crew, !is_whole || all.is_split == LANES_SPLIT_MIXED);
 	}
 }
@@ -363,6 +364,7 @@ static void run_block(struct lanes_walk *w, uint32_t block)
 		if (w->out && i == b->first) { /* lanes that meet do so first of all */
 			w->out->blocks[block].lanes = w->now.crew.lanes;
 			w->out->blocks[block].absent = w->now.crew.absent;
+			w->out->blocks[block].is_apart = w->now.crew.is_apart;
 		}
 	}
 	w->steps += b->end - b->first;

@@ -75,6 +75,7 @@ struct lanes_block {
 	uint32_t lanes;  /* that may be there */
 	uint32_t absent; /* reasons why some of them may not, 0 = all are */
 	bool parts;    /* some of these lanes go one way at its end and some another, for certain */
+	bool is_apart; /* they may come one group after another */
 	bool may_exit; /* all of these lanes may leave the kernel at its end */
 	uint64_t edges; /* bit n: the way to successor n may be taken */
 };

@@ -382,8 +382,11 @@ static void meet_crew(struct meeting *m, struct lanes_crew *a, const struct lane
 	c.within |= b->within;
 	if (a->lanes != b->lanes)
 		c.absent |= LANES_PARTED;
-	if (!is_one)
+	c.is_apart |= b->is_apart;
+	if (!is_one) {
 		c.is_split = LANES_SPLIT_MIXED;
+		c.is_apart = 1;
+	}
 	m->is_changed |= memcmp(a, &c, sizeof(c)) != 0;
 	*a = c;
 }

@@ -332,7 +332,7 @@ void lanes_step(struct lanes_run *run, struct lanes_state *s, uint32_t i)
 	case LANES_OP_BSYNC:
 	case LANES_OP_BREAK: lanes_step_barrier(run, s, i); break;
 	case LANES_OP_CALL: forget_called(run, s); break;
-	case LANES_OP_WARPSYNC: s->crew.is_split = 0; break;
+	case LANES_OP_WARPSYNC: s->crew.is_split = s->crew.is_apart = 0; break;
 	case LANES_OP_LANEWISE: lanes_step_lanewise(&w, x); break;
 	case LANES_OP_OTHER:
 	case LANES_OP_NOTHING:

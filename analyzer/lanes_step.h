@@ -39,6 +39,7 @@ struct lanes_crew {
 	uint32_t lanes;
 	uint32_t absent;   /* reasons why some of them may be missing, 0 = none is */
 	uint32_t is_split; /* others of the warp may come by another path before all meet again */
+	uint32_t is_apart; /* these may come one group after another: they parted and did not meet */
 	/* Of those that a barrier waits for: which BSSY noted them, and the barriers that were open then. */
 	uint32_t opened, within;
 };
