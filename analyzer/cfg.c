@@ -12,6 +12,7 @@
 
 #include "arena.h"
 #include "cfg_dominators.h"
+#include "cfg_rare.h"
 
 static const struct {
 	const char *op;
@@ -632,5 +633,7 @@ int cfg_build(struct cfg *g, struct arena *arena, int sm, const struct cubin_fun
 		b.no_memory = !cfg_find_dominators(g, arena);
 	if (!b.no_memory)
 		find_loops(&b);
+	if (!b.no_memory)
+		cfg_find_rare(g);
 	return b.no_memory ? err_set(e, ERR_MEMORY, -1, "no memory") : 0;
 }

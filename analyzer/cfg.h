@@ -40,6 +40,7 @@ struct cfg_block {
 	uint32_t loop; /* innermost, CFG_NONE = none */
 	bool is_entry; /* the function's own, or the target of a call within */
 	bool is_reachable;
+	bool is_rare; /* only values at the ends of the range of floats come here: see cfg_rare.h */
 };
 
 struct cfg_loop {

@@ -93,6 +93,7 @@ static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const
 			.depth = t->depth,
 			.is_innermost = t->is_innermost,
 			.is_main = t == main,
+			.is_rare = t->is_rare,
 			.trips = t->trips,
 			.compute_op = t->compute_op,
 			.compute_ops = t->compute_ops,

@@ -114,10 +114,12 @@ static void add(struct metric_mix *m, const struct cfg *g, uint32_t at, double w
 		m->barriers += weight;
 }
 
-/* The compiler's alignment behind the last jump is never executed. */
-static bool is_filling(const struct cfg *g, uint32_t at)
+/* The compiler's alignment behind the last jump is never executed, and code for rare values nearly never. */
+static bool is_left_out(const struct cfg *g, uint32_t at)
 {
-	return !g->blocks[g->block_of[at]].is_reachable || tile_is_op(&g->insns[at], "NOP");
+	const struct cfg_block *b = &g->blocks[g->block_of[at]];
+
+	return !b->is_reachable || b->is_rare || tile_is_op(&g->insns[at], "NOP");
 }
 
 /* How often a loop runs whenever it is entered; those of lanes, which are no tiles, once. */
@@ -155,7 +157,7 @@ static uint32_t hottest(const struct cfg *g, const struct tiles *tiles, uint32_t
 		uint32_t loop = tiles->at[i].loop;
 		double issued = weight_of(g, tiles, loop, &ignored) * g->loops[loop].insns_n;
 
-		if (tiles->at[i].is_innermost && issued > most) {
+		if (tiles->at[i].is_innermost && !tiles->at[i].is_rare && issued > most) {
 			most = issued;
 			best = loop;
 			*tile = i;
@@ -174,7 +176,7 @@ void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct ti
 	for (uint32_t i = 0; i < g->insns_n; i++) {
 		uint32_t block = g->block_of[i];
 
-		if (is_filling(g, i))
+		if (is_left_out(g, i))
 			continue;
 		if (block != last)
 			weight = weight_of(g, tiles, g->blocks[block].loop, &s->trips_known);

@@ -55,6 +55,7 @@ struct metric_loop {
 		end; /* byte offsets in the function: lowest instruction, highest that jumps back */
 	uint32_t depth;             /* 1 = outermost */
 	bool is_innermost, is_main; /* main: the loop that computes most, the K-tile */
+	bool is_rare;               /* of code for rare values: see cfg.h */
 	uint64_t trips;             /* whenever it is entered; 0 = not known */
 	const char *compute_op;     /* the one with most FLOPs, NULL = none */
 	uint64_t compute_ops, load_ops, async_copies, barriers;

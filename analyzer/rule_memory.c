@@ -596,6 +596,14 @@ struct stream {
 
 #define STREAM_WAVES 2.0
 
+static bool has_loops(const struct metric_sass *s)
+{
+	for (size_t i = 0; i < s->loops_n; i++)
+		if (!s->loops[i].is_rare)
+			return true;
+	return false;
+}
+
 /* The hottest loop; where there is none the whole kernel. */
 static bool stream_of(const struct advice_case *c, struct stream *out)
 {
@@ -607,7 +615,7 @@ static bool stream_of(const struct advice_case *c, struct stream *out)
 	    m->barriers > 0 || m->products > 0 || m->local > 0 || m->atomics > 0 ||
 	    isnan(c->resident) || !(partitions > 0))
 		return false;
-	if (c->hot ? c->hot->recurrence_loads > 0 : s->loops_n > 0)
+	if (c->hot ? c->hot->recurrence_loads > 0 : has_loops(s))
 		return false;
 	/* All that a grid moves may be in flight at once. */
 	if (!c->hot && !(c->occupancy && c->occupancy->waves >= STREAM_WAVES))

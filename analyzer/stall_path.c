@@ -353,13 +353,14 @@ static void add_step(struct walk *w, uint32_t at, double weight, bool guessed)
 
 /* ------------------------------------------------------------------------------------------ the way */
 
-/* Code that is for rare cases: it calls a function, or has nowhere to go on. */
+/* Code that is for rare cases: for rare values, it calls a function, or has nowhere to go on. */
 static bool is_rare(const struct cfg *g, uint32_t block)
 {
 	const struct cfg_block *b = &g->blocks[block];
 	const enum cfg_flow flow = cfg_flow(&g->insns[b->end - 1]);
 
-	return flow == CFG_CALL || (!b->successors_n && flow != CFG_EXIT && flow != CFG_RETURN);
+	return b->is_rare || flow == CFG_CALL ||
+	       (!b->successors_n && flow != CFG_EXIT && flow != CFG_RETURN);
 }
 
 /* Of the innermost loop around a block that one of its ways leaves, or CFG_NONE. */
@@ -402,6 +403,8 @@ static uint32_t choose(struct walk *w, uint32_t block, uint32_t a, uint32_t b)
 	const uint32_t loop = loop_left(w, block, a, b);
 	bool is_a_in, go_on;
 
+	if (w->g->blocks[a].is_rare != w->g->blocks[b].is_rare)
+		return w->g->blocks[a].is_rare ? b : a;
 	if (!w->has_product && w->to_product[a] != w->to_product[b])
 		return w->to_product[a] < w->to_product[b] ? a : b;
 	if (loop == CFG_NONE || (!cfg_in_loop(w->g, a, loop) && !cfg_in_loop(w->g, b, loop))) {

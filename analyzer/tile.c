@@ -401,6 +401,7 @@ static void fill_tile(struct tile *t, const struct cfg *g, uint32_t l, const str
 		.start = loop->first * SASS_BYTES,
 		.end = loop->last * SASS_BYTES,
 		.depth = loop->depth,
+		.is_rare = g->blocks[loop->header].is_rare,
 		.is_innermost = loop->is_innermost,
 		.is_joined = joined,
 		.is_whole = joined || !n->holds_work,
@@ -492,7 +493,7 @@ const struct tile *tile_loop(const struct tiles *t)
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct tile *x = &t->at[i];
 
-		if (x->is_whole && x->joined_to == TILE_NONE && x->compute_ops &&
+		if (!x->is_rare && x->is_whole && x->joined_to == TILE_NONE && x->compute_ops &&
 		    (!best || weight(x) > weight(best)))
 			best = x;
 	}

@@ -58,6 +58,7 @@ struct tile {
 	uint32_t loop;       /* in cfg.loops */
 	uint32_t start, end; /* byte offsets: the lowest instruction, the highest that jumps back */
 	uint32_t depth;      /* 1 = outermost */
+	bool is_rare;        /* of code for rare values (cfg.h): never the K-tile */
 	bool is_innermost;   /* no loop within, but for those of lanes */
 	bool is_joined; /* with all loops within: it loads, they use it, and their trips are known */
 	bool is_whole;  /* joined, or no loop within computes, loads or may do so */
