@@ -56,6 +56,7 @@ const struct advice_pair advice_pairs[] = {
 	     "a debug build is not scheduled: build without -G first"),
 	PAIR(DEBUG_BUILD, TENSOR_CORES, "build without -G first"),
 	PAIR(DEBUG_BUILD, BARRIERS, "build without -G first"),
+	PAIR(DEBUG_BUILD, READ_ONCE, "build without -G first"),
 	PAIR(ALGORITHM, ASYNC_PIPELINE, "the loads are hidden already"),
 	PAIR(ALGORITHM, ASYNC_BENCHMARK, "the loads are hidden already"),
 	PAIR(ASYNC_PIPELINE, ASYNC_BENCHMARK, "the ratio is low enough not to ask"),

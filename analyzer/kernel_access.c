@@ -249,6 +249,16 @@ static bool passes_l1(const char *op)
 	       strstr(op, ".MMIO");
 }
 
+static void note_again(const struct access_reader *k, const struct access_place *p,
+		       struct metric_site *out)
+{
+	for (uint32_t i = 0; i < k->again_n; i++)
+		if (k->again[i].insn == p->insn) {
+			out->is_again = true;
+			out->first = (uint64_t)k->again[i].first * SASS_BYTES;
+		}
+}
+
 static bool make_site(struct access_reader *k, const struct access_place *p,
 		      struct metric_site *out)
 {
@@ -281,6 +291,9 @@ static bool make_site(struct access_reader *k, const struct access_place *p,
 		out->sharers = access_sharers(p, k->samples_n);
 	}
 	out->is_everywhere = s->is_known && s->is_everywhere;
+	out->lane_bytes = s->bytes;
+	if (s->kind == LANES_LOAD)
+		note_again(k, p, out);
 	if (s->is_known && *s->pattern)
 		out->pattern = arena_string(k->arena, s->pattern, SIZE_MAX);
 	return true;
@@ -644,6 +657,8 @@ static bool read_all(struct access_reader *k, struct metric_access *out, struct 
 		return false;
 	if (!k->has_any && !k->samples_n)
 		return true;
+	if (lanes_again(k->code, &k->launch, k->scratch, &k->again, &k->again_n, e) != 0)
+		return false;
 	k->passes = arena_array(k->scratch, k->g.blocks_n, 1);
 	if (!k->passes || !gather(k))
 		return err_set(e, ERR_MEMORY, -1, "no memory for the accesses of a kernel") == 0;

@@ -7,6 +7,7 @@
 
 #include "kernel_access.h"
 #include "lanes.h"
+#include "lanes_again.h"
 #include "tile.h"
 
 #define ACCESS_WARPS  32u /* of a block at most */
@@ -56,6 +57,8 @@ struct access_reader {
 	double warps;
 	struct access_place *places;
 	uint32_t places_n;
+	struct lanes_again *again;
+	uint32_t again_n;
 	uint8_t *passes; /* of always_passed(): from each block on the one in question is passed */
 	bool no_memory;
 };

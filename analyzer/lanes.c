@@ -522,8 +522,7 @@ uint32_t lanes_warps(const struct lanes_launch *l)
 	return (uint32_t)((threads + LANES - 1) / LANES);
 }
 
-/* Registers that the code names, and one more for pairs. */
-static uint32_t registers_of(const struct cfg *g)
+uint32_t lanes_registers(const struct cfg *g)
 {
 	uint32_t most = 0;
 
@@ -551,7 +550,7 @@ static bool prepare(struct lanes_walk *w, const struct lanes_code *c, const stru
 	w->run.c = c;
 	w->run.launch = l;
 	w->run.warp = *warp;
-	w->run.registers = registers_of(c->g);
+	w->run.registers = lanes_registers(c->g);
 	w->run.has_made = arena_array(scratch, c->g->insns_n, 1);
 	return w->places && w->run.has_made && lanes_barriers_init(&w->run, scratch) &&
 	       lanes_values_init(&w->run.v, scratch);

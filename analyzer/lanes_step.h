@@ -84,6 +84,9 @@ struct lanes_run {
 	struct lanes_met *met; /* by block */
 };
 
+/* Registers that the code names, and one more for pairs. */
+uint32_t lanes_registers(const struct cfg *g);
+
 /* Registers of a state as one row: R, then UR. */
 static inline uint32_t *lanes_cell(const struct lanes_run *run, struct lanes_state *s, unsigned i)
 {

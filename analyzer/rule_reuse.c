@@ -232,3 +232,214 @@ enum advice_outcome rule_reuse(const struct advice_case *c, struct advice_draft 
 
 	return has_matrix_tile(c) ? matrix_reuse(c, d) : x ? register_tile(c, d, x) : ADVICE_SILENT;
 }
+
+/* ------------------------------------------------------------------------------------- passes */
+
+/* What is left is one pass that reads and writes: streams reach so much of the bandwidth at best, and at worst. */
+#define STREAM_BEST  0.9
+#define STREAM_WORST 0.65
+/* Less of what moves than that is no pass. */
+#define AGAIN_LEAST  0.1
+
+/* Bytes of the launch. NaN = not known. */
+struct passes {
+	double all;                     /* that loads and stores move */
+	double again;                   /* of these, what the warp has read before */
+	double row;                     /* of that each once */
+	unsigned n, accesses;           /* loads of that kind; all loads and stores */
+	const struct metric_site *site; /* one of them, NULL = there is none */
+};
+
+static bool is_access(const struct metric_site *s)
+{
+	return s->kind && (!strcmp(s->kind, "load") || !strcmp(s->kind, "store"));
+}
+
+static const struct metric_site *site_at(const struct metric_access *a, uint64_t offset)
+{
+	for (size_t i = 0; i < a->sites_all; i++)
+		if (a->sites[i].offset == offset && is_access(&a->sites[i]))
+			return &a->sites[i];
+	return NULL;
+}
+
+static const struct metric_loop *loop_of(const struct advice_case *c, const struct metric_site *s)
+{
+	for (size_t i = 0; c->sass && i < c->sass->loops_n; i++) {
+		const struct metric_loop *l = &c->sass->loops[i];
+
+		if (l->is_innermost && s->offset >= l->start && s->offset <= l->end)
+			return l;
+	}
+	return NULL;
+}
+
+/* How often: where that of a loop is not known, as often as the pass before, which went over the same data. */
+static double requests_of(const struct advice_case *c, const struct metric_site *s)
+{
+	const struct metric_access *a = c->k->access;
+	const struct metric_loop *l = loop_of(c, s);
+	const struct metric_site *first;
+
+	if (quantity_known(&s->requests))
+		return s->requests.value;
+	for (size_t i = 0; l && i < a->sites_all; i++) {
+		const struct metric_site *other = &a->sites[i];
+
+		if (!other->is_again || loop_of(c, other) != l)
+			continue;
+		first = site_at(a, other->first);
+		if (first && loop_of(c, first) != l && quantity_known(&first->requests))
+			return first->requests.value;
+	}
+	return NAN;
+}
+
+static double bytes_of(const struct advice_case *c, const struct metric_site *s)
+{
+	return requests_of(c, s) * (s->lanes > 0 ? s->lanes : LANES) * s->lane_bytes;
+}
+
+static bool is_first_of_its_row(const struct metric_access *a, size_t site)
+{
+	for (size_t i = 0; i < site; i++)
+		if (a->sites[i].is_again && a->sites[i].first == a->sites[site].first)
+			return false;
+	return true;
+}
+
+/* In no loop of its own, it may be what few warps come to. */
+static bool is_pass(const struct advice_case *c, const struct metric_site *s)
+{
+	const struct metric_site *first = s->is_again ? site_at(c->k->access, s->first) : NULL;
+
+	return first && (quantity_known(&s->requests) ||
+			 (loop_of(c, s) && loop_of(c, s) != loop_of(c, first)));
+}
+
+static struct passes passes_of(const struct advice_case *c)
+{
+	const struct metric_access *a = c->k->access;
+	struct passes p = {0};
+
+	for (size_t i = 0; a && i < a->sites_all; i++) {
+		const struct metric_site *s = &a->sites[i];
+		const double bytes = is_access(s) ? bytes_of(c, s) : 0;
+
+		p.accesses += is_access(s);
+		p.all += bytes;
+		if (!is_access(s) || !is_pass(c, s))
+			continue;
+		p.n++;
+		p.again += bytes;
+		p.row += is_first_of_its_row(a, i) ? bytes : 0;
+		p.site = p.site && p.site->offset < s->offset ? p.site : s;
+	}
+	return p;
+}
+
+/* Bytes per cycle and SM out of the memory that holds what the resident blocks read between two passes. */
+static double pass_rate(const struct advice_case *c, const struct passes *p, double *resident,
+			const char **where)
+{
+	const double fit = c->occupancy ? c->occupancy->blocks_per_sm * c->sm_count : NAN;
+	const double l2 = advice_l2_rate(c);
+
+	*resident = p->row / c->blocks * fmin(c->blocks, fit);
+	*where = "DRAM";
+	if (isnan(l2) || !(*resident <= (double)c->hw->l2_bytes))
+		return advice_dram_rate(c);
+	*where = "the L2";
+	return l2;
+}
+
+/* The time of `bytes` at a rate, of the kernel's time; NaN = not known. */
+static double share_of_time(const struct advice_case *c, double bytes, double rate)
+{
+	return advice_unit_us(c, bytes / c->warps / rate) / c->us;
+}
+
+static void keep_conflict(const struct advice_case *c, struct advice_draft *d,
+			  const struct passes *p)
+{
+	const double threads = (double)c->k->shape->block[0] * c->k->shape->block[1] *
+			       c->k->shape->block[2] * c->blocks;
+	const double words = ceil(p->row / threads / 4), bytes = ceil(p->row / c->blocks);
+	const int registers = c->k->resources.registers;
+	struct occupancy o;
+
+	if (!c->cliff || registers <= 0 || !(words > 0) || !(bytes < 1e9))
+		return;
+	if (registers + words > c->hw->arch.registers_per_thread)
+		advice_conflict(
+			d,
+			"it would take %.0f registers of each thread, and there are at most %d: more threads for a row",
+			words, c->hw->arch.registers_per_thread);
+	else if (advice_occupancy(c, registers + (int)words, c->cliff->smem_per_block_bytes, &o))
+		advice_conflict(d, "in registers it takes up to %.0f of each thread: %s", words,
+				advice_room(d, o.blocks_per_sm));
+	if (advice_occupancy(c, registers, c->cliff->smem_per_block_bytes + (int64_t)bytes, &o))
+		advice_conflict(d, "in shared memory it takes %.0f bytes of a block: %s", bytes,
+				advice_room(d, o.blocks_per_sm));
+}
+
+static void say_passes(struct advice_draft *d, const struct passes *p)
+{
+	char again[TEXT_NUMBER], all[TEXT_NUMBER];
+	const struct metric_site *s = p->site;
+
+	advice_evidence(
+		d,
+		"%s at 0x%llx%s%s%s reads what the load at 0x%llx has read: the same addresses in every turn",
+		s->op, (unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
+		s->line ? ")" : "", (unsigned long long)s->first);
+	if (isnan(p->all))
+		advice_evidence(d, "%u of %u loads and stores read again", p->n, p->accesses);
+	else
+		advice_evidence(d, "%s of %s that loads and stores move are read again",
+				text_bytes(again, (int64_t)p->again),
+				text_bytes(all, (int64_t)p->all));
+}
+
+enum advice_outcome rule_read_once(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct passes p = passes_of(c);
+	const double unique = p.all - p.again;
+	const bool fits = unique <= (double)c->hw->l2_bytes && !isnan(advice_l2_rate(c));
+	double left = isnan(p.all) ? 1 - (double)p.n / p.accesses : unique / p.all;
+	double rate, resident, stream, low = 0;
+	const char *where;
+	char size[TEXT_NUMBER];
+
+	if (!p.n || !(1 - left >= AGAIN_LEAST))
+		return ADVICE_SILENT;
+	if (c->class == CLASS_COMPUTE ||
+	    (advice_is_saturated(c) && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
+		return advice_against(d, "%u %s what was read before, but %s", p.n,
+				      text_plural(p.n, "load reads", "loads read"),
+				      advice_saturation(c));
+	say_passes(d, &p);
+	rate = pass_rate(c, &p, &resident, &where);
+	if (!isnan(resident))
+		advice_evidence(d, "what the resident blocks read between two passes, %s, is in %s",
+				text_bytes(size, (int64_t)resident), where);
+	/*
+	 * At least what the memory takes that has it, if a pass hides a quarter of that; at best what moves is all that
+	 * takes time. One pass is left, at the bandwidth that streams reach.
+	 */
+	stream = share_of_time(c, unique, fits ? advice_l2_rate(c) : advice_dram_rate(c));
+	if (!isnan(stream)) {
+		left = fmax(left, fmin(1, stream / STREAM_BEST));
+		low = fmin(1 - fmin(1, stream / STREAM_WORST),
+			   0.75 * share_of_time(c, p.again, rate));
+	}
+	advice_gain_ratio(d, fmax(left, 1 - low), left);
+	keep_conflict(c, d, &p);
+	advice_try(
+		d,
+		"keep what a thread reads in registers (a loop of a fixed length over an array, unrolled), or the row in "
+		"shared memory, and let later passes use that; or compute in one pass (online softmax, Welford)",
+		"load requests fall to those of one pass, time with them",
+		"the passes were hidden under other blocks, or registers now limit the warps: see the conflict");
+	return ADVICE_GIVEN;
+}

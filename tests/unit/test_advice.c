@@ -1020,6 +1020,90 @@ static void test_operands_that_are_loaded_for_each_multiply_add(void **state)
 	arena_free(m.arena);
 }
 
+/* Two passes over 128 MB and one that writes as much; the second loop has its end from somewhere. */
+static void make_passes(struct made *m, struct metric_loop loops[2])
+{
+	make(m, "NVIDIA H200", 32768, 256);
+	loops[0] = loops[1] = m->loop;
+	loops[1].start = 0x500;
+	loops[1].end = 0x800;
+	m->sass.loops = loops;
+	m->sass.loops_n = 2;
+	m->sass.hot_loop = 0;
+	m->access.sites = m->sites;
+	m->access.sites_n = m->access.sites_all = 3;
+	m->k.access = &m->access;
+	for (unsigned i = 0; i < 3; i++)
+		m->sites[i] = (struct metric_site){.offset = i ? 0x500 + 16 * i : 0x200,
+						   .op = i < 2 ? "LDG.E" : "STG.E",
+						   .kind = i < 2 ? "load" : "store",
+						   .requests = derived(1 << 20),
+						   .sectors_per_request = derived(4),
+						   .excess = derived(0),
+						   .lane_bytes = 4};
+	m->sites[1].is_again = true;
+	m->sites[1].first = 0x200;
+	set_class(m, "latency", 10, 50);
+}
+
+static void test_passes_over_the_same_data(void **state)
+{
+	const struct metric_advice *a;
+	struct metric_loop loops[2];
+	struct made m;
+
+	(void)state;
+	make_passes(&m, loops);
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	/* 128 MB from the L2 take 13.8 of 100 us, three quarters of it; a third of all bytes, 0.6 us stay */
+	assert_int_equal(a->gain_low_pct, 10);
+	assert_int_equal(a->gain_high_pct, 34);
+	assert_true(any_has(a->evidence, a->evidence_n, "at 0x510 reads what the load at 0x200"));
+	assert_true(any_has(a->evidence, a->evidence_n, "128 MB of 384 MB"));
+	assert_true(any_has(a->evidence, a->evidence_n, "4.12 MB, is in the L2"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "4 of each thread"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "4096 bytes of a block: 8 blocks"));
+	/* one pass is left: 256 MB at nine tenths of 4.8 TB/s take 62.1 us */
+	m.k.times.median = 80;
+	build(&m);
+	assert_int_equal(given(&m, ADVICE_READ_ONCE)->gain_high_pct, 23);
+	m.k.times.median = 100;
+	/* rows that do not fit */
+	m.shape.grid[0] = 132 * 8;
+	set_resources(&m, 32, 0);
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "128 MB, is in DRAM"));
+	/* how often the second loop runs is not known, but that it is the same data */
+	arena_free(m.arena);
+	make_passes(&m, loops);
+	m.sites[1].requests = m.sites[2].requests = unknown;
+	build(&m);
+	assert_int_equal(given(&m, ADVICE_READ_ONCE)->gain_high_pct, 34);
+	/* in no loop of its own few warps may come there */
+	m.sites[1].offset = 0x900;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	/* nothing read again; the bandwidth is reached; compute */
+	arena_free(m.arena);
+	make_passes(&m, loops);
+	m.sites[1].is_again = false;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.sites[1].is_again = true;
+	set_class(&m, "memory", 10, 80);
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	assert_non_null(strstr(against(&m, ADVICE_READ_ONCE), "1 load reads"));
+	set_class(&m, "compute", 70, 30);
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	arena_free(m.arena);
+}
+
 /* Half of the lanes on each side of 200 and 600 instructions, of 1000: half of 80% is issued for idle lanes. */
 static void test_lanes_that_part(void **state)
 {
@@ -1380,6 +1464,9 @@ static void any_sites(struct made *m)
 						   .excess = any_quantity(4),
 						   .pattern = patterns[draw(3)],
 						   .lanes = draw(33),
+						   .lane_bytes = (uint16_t)(4 * draw(3)),
+						   .is_again = i && draw(2),
+						   .first = 16 * draw(3),
 						   .is_everywhere = draw(2)};
 	m->access.divergence_pct = any_quantity(100);
 	m->access.excess_sectors = any_quantity(1e6);
@@ -1484,6 +1571,7 @@ static bool class_contradicts(const struct made *m, enum advice_id id)
 	case ADVICE_ILP:
 	case ADVICE_BARRIERS: return is_memory || is_compute || is_balanced;
 	case ADVICE_COALESCE:
+	case ADVICE_READ_ONCE:
 	case ADVICE_BANK_CONFLICTS:
 	case ADVICE_BYTES_IN_FLIGHT: return is_compute;
 	case ADVICE_DEPENDENT_LOADS: return is_compute || is_memory;
@@ -1628,6 +1716,7 @@ int main(void)
 		cmocka_unit_test(test_atomics_that_meet),
 		cmocka_unit_test(test_bank_conflicts),
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_passes_over_the_same_data),
 		cmocka_unit_test(test_operands_that_are_loaded_for_each_multiply_add),
 		cmocka_unit_test(test_lanes_that_part),
 		cmocka_unit_test(test_made_up_times_change_nothing),

@@ -1,0 +1,91 @@
+/*
+ * test_again.c - loads of what a warp has loaded before: kernels of tests/golden/access/again.cu on five
+ * architectures, whatever is known of their arguments.
+ */
+#include "kbn_test.h"
+
+#include "arena.h"
+#include "cubin.h"
+#include "kernel_view.h"
+#include "lanes_again.h"
+
+struct row {
+	const char *kernel;
+	uint32_t least, most; /* such loads */
+};
+
+static const struct row rows[] = {
+	/* copies of a loop that the compiler made count as well */
+	{"three_passes", 2, 64}, {"unrolled_once", 1, 1}, {"straight", 1, 1}, {"written", 0, 0},
+	{"other_row", 0, 0},     {"other_step", 0, 0},    {"either", 0, 0},   {"kept", 0, 0},
+	{"ahead", 0, 0},         {"one_word", 0, 0},
+};
+
+static void check(const struct cubin *c, const char *arch, const struct row *row, bool has_params)
+{
+	uint8_t params[20] = {0, 0, 0, 0, 0, 0x7f, 0, 0, 0, 0, 0, 0, 0x10, 0x7f, 0, 0, 0, 0x10};
+	uint8_t known[20];
+	struct lanes_launch l = {.grid = {64, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}};
+	struct arena *arena = arena_new();
+	struct lanes_again *again;
+	struct lanes_code *code;
+	struct kernel_view view;
+	struct err e = {0};
+	uint32_t n;
+
+	for (size_t f = 0; f < c->functions_n; f++)
+		if (!strcmp(c->functions[f].name, row->kernel))
+			l.function = &c->functions[f];
+	assert_non_null(l.function);
+	memset(known, 0xff, sizeof(known));
+	if (has_params) {
+		l.params = params;
+		l.known = known;
+		l.params_n = sizeof(params);
+	}
+	assert_int_equal(kernel_view_open(&view, (int)c->sm, l.function, &e), 0);
+	code = lanes_code_new(&view.cfg, arena);
+	assert_non_null(code);
+	assert_int_equal(lanes_again(code, &l, arena, &again, &n, &e), 0);
+	/* where a row begins is the product of two numbers, which are not known without its length */
+	if (n < (has_params ? row->least : 0) || n > row->most)
+		fail_msg("%s sm_%s: %u loads again", row->kernel, arch, n);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_true(again[i].first < again[i].insn);
+		assert_memory_equal(sass_op(&view.cfg.insns[again[i].insn]), "LDG", 3);
+		assert_memory_equal(sass_op(&view.cfg.insns[again[i].first]), "LDG", 3);
+	}
+	kernel_view_close(&view);
+	arena_free(arena);
+}
+
+static void passes(void **state)
+{
+	static const char *const archs[] = {"80", "86", "90", "100", "120"};
+
+	(void)state;
+	for (size_t a = 0; a < sizeof(archs) / sizeof(*archs); a++) {
+		char path[96];
+		struct err e = {0};
+		struct cubin c;
+		size_t bytes;
+		uint8_t *data;
+
+		snprintf(path, sizeof(path), "tests/golden/access/again.sm_%s.cubin", archs[a]);
+		data = load_file(path, &bytes);
+		assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
+		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+			check(&c, archs[a], &rows[i], false);
+			check(&c, archs[a], &rows[i], true);
+		}
+		cubin_close(&c);
+		free(data);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(passes)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
