@@ -413,8 +413,8 @@ enum advice_outcome rule_read_once(const struct advice_case *c, struct advice_dr
 
 	if (!p.n || !(1 - left >= AGAIN_LEAST))
 		return ADVICE_SILENT;
-	if (c->class == CLASS_COMPUTE ||
-	    (advice_is_saturated(c) && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
+	if (advice_is_saturated(c) &&
+	    (c->compute_pct >= NEAR_PEAK_PCT || c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
 		return advice_against(d, "%u %s what was read before, but %s", p.n,
 				      text_plural(p.n, "load reads", "loads read"),
 				      advice_saturation(c));

@@ -1098,7 +1098,7 @@ static void test_passes_over_the_same_data(void **state)
 	build(&m);
 	assert_null(given(&m, ADVICE_READ_ONCE));
 	assert_non_null(strstr(against(&m, ADVICE_READ_ONCE), "1 load reads"));
-	set_class(&m, "compute", 70, 30);
+	set_class(&m, "compute", 85, 30);
 	build(&m);
 	assert_null(given(&m, ADVICE_READ_ONCE));
 	arena_free(m.arena);
@@ -1571,7 +1571,6 @@ static bool class_contradicts(const struct made *m, enum advice_id id)
 	case ADVICE_ILP:
 	case ADVICE_BARRIERS: return is_memory || is_compute || is_balanced;
 	case ADVICE_COALESCE:
-	case ADVICE_READ_ONCE:
 	case ADVICE_BANK_CONFLICTS:
 	case ADVICE_BYTES_IN_FLIGHT: return is_compute;
 	case ADVICE_DEPENDENT_LOADS: return is_compute || is_memory;
