@@ -91,6 +91,7 @@ static void add_access(struct metric_mix *m, const struct sass_access *a, double
 	if (a->from == SASS_LOCAL || a->to == SASS_LOCAL) {
 		m->local += weight;
 		m->local_bytes += bytes;
+		m->local_store_bytes += a->to == SASS_LOCAL ? bytes : 0;
 	}
 }
 

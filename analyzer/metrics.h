@@ -99,7 +99,7 @@ struct metric_mix {
 	double issued, fma, halves, fp64, special, products, from_halves, widened, narrowed,
 		shuffles, barriers;
 	double loads, load_bytes, copies, stores, store_bytes, atomics; /* global memory */
-	double shared, local, local_bytes;
+	double shared, local, local_bytes, local_store_bytes;
 };
 
 /* What the instructions of a kernel say, those of functions that it calls left out. */

@@ -61,6 +61,17 @@ struct precision {
 	double unit, before, least, most;
 };
 
+/* Once, outside of loops, fewer cost nothing. */
+#define DOUBLES_LEAST 4u
+
+static bool is_in_loop(const struct metric_sass *s, uint64_t offset)
+{
+	for (size_t i = 0; i < s->loops_n; i++)
+		if (offset >= s->loops[i].start && offset <= s->loops[i].end)
+			return true;
+	return false;
+}
+
 static struct precision precision_of(const struct advice_case *c)
 {
 	const struct metric_idioms *x = &c->sass->idioms;
@@ -122,7 +133,8 @@ enum advice_outcome rule_fp64(const struct advice_case *c, struct advice_draft *
 	double us;
 	char busy[TEXT_NUMBER];
 
-	if (!x || !x->doubles || a->fp64 <= 0 || a->fp32 <= 0 || a->partitions <= 0)
+	if (!x || !x->doubles || a->fp64 <= 0 || a->fp32 <= 0 || a->partitions <= 0 ||
+	    (x->doubles < DOUBLES_LEAST && !is_in_loop(c->sass, x->doubles_at)))
 		return ADVICE_SILENT;
 	p = precision_of(c);
 	if (c->class == CLASS_MEMORY && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)

@@ -1225,8 +1225,6 @@ static void test_spills_say_what_registers_would_cost(void **state)
 	set_resources(&m, 32, 0);
 	m.sass.whole.local = 100;
 	m.sass.whole.local_bytes = 12800;
-	build(&m);
-	assert_null(given(&m, ADVICE_SPILLS)); /* none that the compiler calls a spill */
 	m.k.resources.spill_instructions = 100;
 	build(&m);
 	a = given(&m, ADVICE_SPILLS);
@@ -1257,6 +1255,60 @@ static void test_spills_say_what_registers_would_cost(void **state)
 	a = given(&m, ADVICE_SPILLS);
 	assert_non_null(a);
 	assert_null(strstr(a->change, "allow more registers"));
+	arena_free(m.arena);
+}
+
+/* 100 of 400 instructions access an array, half of them store: the L2 takes these, as the L1 holds no store. */
+static void test_arrays_in_local_memory_are_no_spills(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 80, 256);
+	m.k.resources.local_bytes = 32;
+	set_resources(&m, 32, 0);
+	m.sass.whole.local = 100;
+	m.sass.whole.local_bytes = 12800;
+	m.sass.whole.local_store_bytes = 6400;
+	m.sass.trips_known = true;
+	/* 640 warps of an SM: 75 cycles to issue the rest are 24 us; at 18.6 bytes a cycle the stores are 112 us */
+	m.k.times.median = 150;
+	build(&m);
+	a = given(&m, ADVICE_SPILLS);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "no instruction spills a register"));
+	assert_true(any_has(a->evidence, a->evidence_n,
+			    "64 warps hold 64 KB of it: that is in the L1"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "in shared memory it takes 8192 bytes"));
+	assert_true(a->gain_low_pct > 40 && a->gain_low_pct < 60 && a->gain_high_pct > 80 &&
+		    a->gain_high_pct < 90);
+	/* ten times as long: the unit is hidden */
+	m.k.times.median = 1500;
+	build(&m);
+	a = given(&m, ADVICE_SPILLS);
+	assert_true(a && a->gain_low_pct == 0 && a->gain_high_pct < 10);
+	/* what functions put aside now and then */
+	m.sass.whole.local = 10;
+	build(&m);
+	assert_null(given(&m, ADVICE_SPILLS));
+	m.sass.whole.local = 100;
+	set_class(&m, "memory", 10, 90);
+	build(&m);
+	assert_null(given(&m, ADVICE_SPILLS));
+	assert_non_null(against(&m, ADVICE_SPILLS));
+	set_class(&m, "unknown", NAN, NAN);
+	/* calls into the driver hand over in local memory */
+	m.k.resources.uses_syscalls = 1;
+	build(&m);
+	assert_null(given(&m, ADVICE_SPILLS));
+	/* loops that are not counted: by the code of a turn */
+	m.k.resources.uses_syscalls = 0;
+	m.sass.trips_known = false;
+	m.k.resources.spill_instructions = -1;
+	build(&m);
+	a = given(&m, ADVICE_SPILLS);
+	assert_true(a && any_has(a->evidence, a->evidence_n, "or spilled registers"));
 	arena_free(m.arena);
 }
 
@@ -1301,7 +1353,13 @@ static void test_floats_gain_what_the_units_have_less(void **state)
 	m.sass.trips_known = false;
 	build(&m);
 	assert_true(given(&m, ADVICE_FP64)->gain_low_pct >= 25);
+	m.sass.idioms.doubles = 3; /* as few, but in the loop */
+	build(&m);
+	assert_non_null(given(&m, ADVICE_FP64));
 	m.sass.idioms.doubles_at = 0x800;
+	build(&m);
+	assert_null(given(&m, ADVICE_FP64));
+	m.sass.idioms.doubles = 20;
 	build(&m);
 	assert_true(given(&m, ADVICE_FP64)->gain_low_pct == 0);
 	set_class(&m, "memory", 10, 90);
@@ -1722,6 +1780,7 @@ int main(void)
 		cmocka_unit_test(test_code_of_an_older_gpu),
 		cmocka_unit_test(test_launches),
 		cmocka_unit_test(test_spills_say_what_registers_would_cost),
+		cmocka_unit_test(test_arrays_in_local_memory_are_no_spills),
 		cmocka_unit_test(test_floats_gain_what_the_units_have_less),
 		cmocka_unit_test(test_chains_matter_where_no_other_warp_fills_them),
 		cmocka_unit_test(test_tensor_cores),
