@@ -85,8 +85,19 @@ struct guards {
 	} last[REGSET_NUMBERS];
 };
 
+/* Which loads are of one sector: from one register that has not changed in between. */
+struct bases {
+	struct {
+		uint32_t written, loaded; /* 1 + step, 0 = not yet */
+		int64_t offset;
+	} at[REGSET_NUMBERS];
+};
+
+#define SECTOR_BYTES 32
+
 struct region {
 	struct guards *guards;
+	struct bases *bases;
 	struct step *steps;
 	uint32_t n;
 	bool is_known;
@@ -240,6 +251,34 @@ static bool add_writes(struct reader *r, struct step *s, struct guards *g,
 	return s->writes != NULL;
 }
 
+/* Whether a load brings a sector that no earlier one brought. */
+static bool is_new_sector(struct bases *b, const struct sass_insn *insn, uint32_t step)
+{
+	uint16_t base = SASS_RZ;
+	int64_t offset = 0;
+	bool is_new;
+
+	for (unsigned i = 0; i < insn->operands_n; i++) {
+		const struct sass_operand *o = &insn->operands[i];
+
+		if (!(o->flags & SASS_IN_ADDRESS))
+			continue;
+		if (o->kind == SASS_REG && base == SASS_RZ)
+			base = o->reg;
+		else if (o->kind == SASS_IMMEDIATE)
+			offset = o->value;
+	}
+	if (base >= SASS_RZ)
+		return true;
+	is_new = b->at[base].loaded <= b->at[base].written ||
+		 llabs(offset - b->at[base].offset) >= SECTOR_BYTES;
+	if (is_new) {
+		b->at[base].loaded = step + 1;
+		b->at[base].offset = offset;
+	}
+	return is_new;
+}
+
 /* false: memory has run out */
 static bool add_step(struct reader *r, struct region *region, uint32_t at,
 		     double pipe_cycles[PIPES + 1])
@@ -263,7 +302,10 @@ static bool add_step(struct reader *r, struct region *region, uint32_t at,
 	s->cycles = result_cycles(r, insn, &k);
 	s->is_load = is_load(insn, m);
 	s->is_atomic = is_atomic(insn, m);
-	region->loads += s->is_load;
+	region->loads += s->is_load && is_new_sector(region->bases, insn, region->n);
+	for (uint16_t i = 0; i < s->writes_n; i++)
+		if (s->writes[i].place < SHADOW)
+			region->bases->at[s->writes[i].place].written = region->n + 1;
 	region->n++;
 	if (rate > 0)
 		pipe_cycles[k.pipe - 1] += LANES * r->arch->partitions / rate;
@@ -292,7 +334,8 @@ static struct region read_region(struct reader *r, const struct cfg_block **bloc
 		insns += blocks[i]->end - blocks[i]->first;
 	region.steps = arena_array(r->scratch, insns ? insns : 1, sizeof(*region.steps));
 	region.guards = arena_alloc(r->scratch, sizeof(*region.guards));
-	if (!region.guards)
+	region.bases = arena_alloc(r->scratch, sizeof(*region.bases));
+	if (!region.guards || !region.bases)
 		region.steps = NULL;
 	for (uint32_t i = 0; region.steps && i < n; i++)
 		for (uint32_t k = blocks[i]->first; region.steps && k < blocks[i]->end; k++)
@@ -390,7 +433,29 @@ static uint32_t find_carried(const struct region *region, uint16_t out[REGSET_NU
 	return n;
 }
 
-static const struct chain unknown = {NAN, NAN, NAN, NAN};
+static const struct chain unknown = {NAN, NAN, NAN, NAN, NAN};
+
+static bool through(struct reader *r, const struct region *region, struct chain *out)
+{
+	struct paths p;
+
+	if (!region->is_known)
+		return true;
+	if (!paths_init(&p, r->scratch, 1, 0))
+		return false;
+	*out = (struct chain){0, 0, region->loads, 0, region->issue};
+	for (uint32_t i = 0; i < region->n; i++) {
+		const struct step *s = &region->steps[i];
+
+		take_step(&p, s, 0);
+		for (uint16_t k = 0; k < s->writes_n; k++) {
+			out->cycles = fmax(out->cycles, p.cycles[s->writes[k].place]);
+			out->loads = fmax(out->loads, p.loads[s->writes[k].place]);
+		}
+	}
+	out->chain_loads = out->loads;
+	return true;
+}
 
 /* false: memory has run out */
 static bool around(struct reader *r, const struct region *region, struct chain *out)
@@ -402,7 +467,9 @@ static bool around(struct reader *r, const struct region *region, struct chain *
 	r->work += (uint64_t)region->n * n + (uint64_t)n * n * n;
 	if (!region->is_known || n > CARRIED_MOST || r->work > WORK_MOST)
 		return true;
-	*out = (struct chain){0, 0, region->loads, region->issue};
+	if (!through(r, region, out))
+		return false;
+	out->cycles = out->loads = 0;
 	if (!n)
 		return true;
 	if (!paths_init(&p, r->scratch, n, NEVER))
@@ -473,27 +540,6 @@ static uint32_t straight_blocks(const struct cfg *g, const struct cfg_block **bl
 		if (g->blocks[best].loop == CFG_NONE)
 			blocks[n++] = &g->blocks[best];
 	return n;
-}
-
-static bool through(struct reader *r, const struct region *region, struct chain *out)
-{
-	struct paths p;
-
-	if (!region->is_known)
-		return true;
-	if (!paths_init(&p, r->scratch, 1, 0))
-		return false;
-	*out = (struct chain){0, 0, region->loads, region->issue};
-	for (uint32_t i = 0; i < region->n; i++) {
-		const struct step *s = &region->steps[i];
-
-		take_step(&p, s, 0);
-		for (uint16_t k = 0; k < s->writes_n; k++) {
-			out->cycles = fmax(out->cycles, p.cycles[s->writes[k].place]);
-			out->loads = fmax(out->loads, p.loads[s->writes[k].place]);
-		}
-	}
-	return true;
 }
 
 static bool read_all(struct reader *r, const struct cfg_block **blocks, struct chain *loops,

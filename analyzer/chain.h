@@ -21,9 +21,10 @@ struct arena;
  * What a guard may skip counts. NaN = not known.
  */
 struct chain {
-	double cycles;    /* latency of the longest chain */
-	double loads;     /* most loads from global memory in one chain, */
-	double all_loads; /* and in all */
+	double cycles;      /* latency of the longest chain */
+	double loads;       /* most loads from global memory in one chain, */
+	double all_loads;   /* and in all, those of one address and sector once */
+	double chain_loads; /* most in one chain within a turn, whether or not it closes */
 	double issue; /* least cycles for a warp alone: its issues, or the busiest pipe of a quarter SM */
 };
 

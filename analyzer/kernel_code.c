@@ -110,6 +110,7 @@ static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const
 			.why = word(tile_reason_text(t->reason)),
 			.recurrence_cycles = chains[t->loop].cycles,
 			.recurrence_loads = chains[t->loop].loads,
+			.chain_loads = chains[t->loop].chain_loads,
 			.turn_loads = chains[t->loop].all_loads,
 			.issue_cycles = chains[t->loop].issue,
 			.stall_cycles = stalls[t->loop].all,

@@ -67,7 +67,8 @@ struct metric_loop {
 	/* Estimates for one warp and one turn, of innermost loops; NaN = not known. See chain.h. */
 	double recurrence_cycles; /* the longest chain that closes around the loop; 0 = none */
 	double recurrence_loads;  /* loads from global memory, most in one such chain; */
-	double turn_loads;        /* and in all */
+	double chain_loads;       /* most in one chain within the turn; */
+	double turn_loads;        /* and in all, those of one address and sector once */
 	double issue_cycles; /* least to issue it: issue slots, or the busiest pipe of a quarter SM */
 	/* Of the code of the loop and of those within, each instruction once: its stalls, of these provably not needed; -1 */
 	int64_t stall_cycles, saved_cycles;

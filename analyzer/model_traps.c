@@ -437,6 +437,13 @@ static const char *dependent_loads(const struct trap_case *c)
 				"in the loop at 0x%04llx the address of a load needs the load of the "
 				"turn before: %.3g of %.3g loads a turn are in one chain",
 				(unsigned long long)l->start, l->recurrence_loads, l->turn_loads);
+		if (l->chain_loads >= CHAIN_LOADS &&
+		    is_chain_of_loads(l->chain_loads, l->turn_loads))
+			return text_format(
+				c->arena,
+				"in a turn of the loop at 0x%04llx %.3g of %.3g loads are in one chain: the "
+				"address of each needs the one before",
+				(unsigned long long)l->start, l->chain_loads, l->turn_loads);
 	}
 	if (s->straight_loads < CHAIN_LOADS ||
 	    !is_chain_of_loads(s->straight_loads, s->straight_all_loads))

@@ -623,6 +623,16 @@ enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draf
 #define CHAIN_LEAST 4.0 /* loads in one chain outside of loops that are worth a word */
 #define CHAINS      8.0 /* that a thread could follow at once */
 
+/*
+ * Loads of one chain in a turn. One that begins anew with each turn is as long as all together: the turn's end
+ * waits for it, as instructions are issued in order.
+ */
+static double turn_chain(const struct metric_loop *l)
+{
+	return l->chain_loads >= CHAIN_LEAST ? fmax(l->chain_loads, l->recurrence_loads)
+					     : l->recurrence_loads;
+}
+
 /* Loads of one chain that a warp follows in all, and of all chains; false = there is none. */
 static bool load_chain(const struct advice_case *c, double *chain, double *all, bool *is_counted)
 {
@@ -631,9 +641,9 @@ static bool load_chain(const struct advice_case *c, double *chain, double *all, 
 
 	if (!s)
 		return false;
-	if (l && l->recurrence_loads >= 1 && l->turn_loads < 2 * l->recurrence_loads) {
+	if (l && turn_chain(l) >= 1 && l->turn_loads < 2 * turn_chain(l)) {
 		*is_counted = l->trips > 0 && l->depth == 1;
-		*chain = l->recurrence_loads * (*is_counted ? (double)l->trips : 1);
+		*chain = turn_chain(l) * (*is_counted ? (double)l->trips : 1);
 		*all = l->turn_loads * (*is_counted ? (double)l->trips : 1);
 		return true;
 	}
@@ -644,9 +654,28 @@ static bool load_chain(const struct advice_case *c, double *chain, double *all, 
 	       s->straight_all_loads < 2 * s->straight_loads;
 }
 
+/* A load whose address is just there takes so many cycles at most: DRAM, and pages that no table is at hand for. */
+#define CHAINED_MOST (1.5 * ADVICE_DRAM_MOST)
+
+/* Of all the time what a chain may take: it is followed once for each wave of blocks. */
+static double chain_us(const struct advice_case *c, double chain)
+{
+	const double waves = c->occupancy && c->occupancy->waves > 1 ? ceil(c->occupancy->waves)
+								     : 1;
+	const double us = chain * CHAINED_MOST * waves / c->clock_mhz;
+
+	return isnan(us) ? INFINITY : us;
+}
+
+/* Whether the data is known to be more than the L2 holds. */
+static bool is_beyond_l2(const struct advice_case *c)
+{
+	return c->k->work_known && c->hw->l2_bytes > 0 && c->k->work.bytes > c->hw->l2_bytes;
+}
+
 enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct advice_draft *d)
 {
-	double chain, all, bytes, best = 1 / CHAINS, worst = 0.5, each;
+	double chain, all, bytes, best = 1 / CHAINS, worst = 0.5, each, share;
 	bool is_counted;
 	char us[TEXT_NUMBER];
 
@@ -659,8 +688,13 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 	bytes = LANES * ACCESS_SECTOR_BYTES;
 	if (is_counted && !isnan(c->us)) {
 		each = advice_unit_us(c, all * bytes / ADVICE_REACHED);
-		best = fmax(best, each / advice_l2_rate(c) / c->us);
+		best = fmax(best,
+			    each / (is_beyond_l2(c) ? advice_dram_rate(c) : advice_l2_rate(c)) /
+				    c->us);
 		worst = fmax(worst, each / advice_dram_rate(c) / c->us);
+		share = fmin(1, chain_us(c, chain) / c->us);
+		best = 1 - share * (1 - best);
+		worst = 1 - share * (1 - fmin(1, worst));
 	} else {
 		/* Little: what the resident warps have in flight, of what each memory delivers in its latency. */
 		best = fmax(best, c->resident * bytes / ADVICE_L2_MOST / advice_l2_rate(c));
@@ -672,10 +706,15 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 		advice_evidence(
 			d, "a chain of %.0f loads, each of whose address the one before brings",
 			chain);
-	else
+	else if (c->hot->recurrence_loads >= 1)
 		advice_evidence(
 			d,
 			"in each turn of the hottest loop the address comes from the turn before");
+	else
+		advice_evidence(
+			d,
+			"in a turn of the hottest loop %.0f loads follow one another: each brings the address of the next",
+			chain);
 	advice_evidence(d, "%.0f of %.0f loads%s are in that chain: %s in flight per thread", chain,
 			all, is_counted ? "" : " of a turn",
 			all < 2 * chain ? "one load" : "few loads");

@@ -1415,6 +1415,27 @@ static void test_chains_matter_where_no_other_warp_fills_them(void **state)
 	m.loop.turn_loads = 8;
 	build(&m);
 	assert_null(given(&m, ADVICE_DEPENDENT_LOADS));
+	/* eight of the turn, one behind the other, though no turn needs the one before */
+	m.loop.recurrence_loads = 0;
+	m.loop.chain_loads = 8;
+	build(&m);
+	a = given(&m, ADVICE_DEPENDENT_LOADS);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "8 loads follow one another"));
+	/* 64 of them in all take 39 us at most */
+	m.loop.trips = 8;
+	m.k.times.median = 40;
+	build(&m);
+	a = given(&m, ADVICE_DEPENDENT_LOADS);
+	assert_true(a && a->gain_low_pct >= 40 && a->gain_high_pct >= 70);
+	m.k.times.median = 400;
+	build(&m);
+	a = given(&m, ADVICE_DEPENDENT_LOADS);
+	assert_true(a && a->gain_low_pct <= 5 && a->gain_high_pct <= 10);
+	m.loop.chain_loads = 3; /* an index of an index */
+	m.loop.turn_loads = 3;
+	build(&m);
+	assert_null(given(&m, ADVICE_DEPENDENT_LOADS));
 	arena_free(m.arena);
 }
 
@@ -1582,6 +1603,7 @@ static void make_any(struct made *m)
 	m->loop.compute_op = draw(2) ? ops[draw(4)] : NULL;
 	m->loop.recurrence_cycles = any_real(200);
 	m->loop.recurrence_loads = any_real(3);
+	m->loop.chain_loads = any_real(8);
 	m->loop.turn_loads = any_real(20);
 	m->loop.issue_cycles = any_real(200);
 	m->sass.straight_loads = any_real(80);

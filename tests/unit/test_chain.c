@@ -192,7 +192,7 @@ static void both_sides(void **state)
 /* The next address is what was loaded; and not so where only the sum of loads goes around. */
 static void loads(void **state)
 {
-	struct program chase = {.n = 0}, sum = {.n = 0}, table = {.n = 0};
+	struct program chase = {.n = 0}, sum = {.n = 0}, table = {.n = 0}, anew = {.n = 0};
 	struct chain c;
 
 	(void)state;
@@ -204,6 +204,20 @@ static void loads(void **state)
 	assert_near(c.loads, 1);
 	assert_near(c.all_loads, 2);
 	assert_near(c.cycles, 400);
+
+	assert_near(c.chain_loads, 1);
+
+	/* a chain of three that begins anew with each turn, and a word beside the last */
+	ldg(&anew, 4, 30);
+	ldg(&anew, 4, 4);
+	ldg(&anew, 9, 4);
+	ldg(&anew, 8, 4);
+	branch(&anew, 0);
+	leave(&anew);
+	c = measure(&anew);
+	assert_near(c.loads, 0);
+	assert_near(c.chain_loads, 3);
+	assert_near(c.all_loads, 3);
 
 	ldg(&sum, 4, 30);
 	fma_of(&sum, ALWAYS, 1, 4, 20, 1);

@@ -206,6 +206,10 @@ static void chains(void **state)
 	TRAP(FINDING_DEPENDENT_LOADS, m.loop.recurrence_loads = 1, m.loop.turn_loads = 4);
 	TRAP(FINDING_DEPENDENT_LOADS, m.loop.recurrence_loads = 1,
 	     m.k.roofline.sol_memory_pct = exactly(61));
+	TRAP(FINDING_DEPENDENT_LOADS, m.loop.chain_loads = 4;
+	     m.loop.turn_loads = 8, m.loop.turn_loads = 16);
+	TRAP(FINDING_DEPENDENT_LOADS, m.loop.chain_loads = 4;
+	     m.loop.turn_loads = 8, m.loop.chain_loads = 3);
 	TRAP(FINDING_DEPENDENT_LOADS, m.sass.straight_loads = 4;
 	     m.sass.straight_all_loads = 8, m.sass.straight_all_loads = 16);
 	TRAP(FINDING_DEPENDENT_LOADS, m.sass.straight_loads = 4;
