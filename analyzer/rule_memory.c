@@ -568,7 +568,7 @@ static double others_us(const struct advice_case *c)
 	return fmax(issue, sectors) + waits + ADVICE_FIXED_MOST_US;
 }
 
-/* Atomics at addresses that memory decides, in a kernel whose time nothing else explains. */
+/* Atomics of which it is not known that all meet at one address, in a kernel whose time nothing else explains. */
 static enum advice_outcome few_addresses(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct metric_access *a = c->k->access;
@@ -578,7 +578,7 @@ static enum advice_outcome few_addresses(const struct advice_case *c, struct adv
 
 	for (size_t i = 0; a && i < a->sites_all; i++)
 		if (is_kind(&a->sites[i], "atomic", NULL) &&
-		    !quantity_known(&a->sites[i].sectors_per_request) && proved(&a->sites[i]) > 0)
+		    proved(&a->sites[i]) > (site ? proved(site) : 0))
 			site = &a->sites[i];
 	if (!site || !c->sass || isnan(c->us) || !quantity_known(&a->atomics))
 		return ADVICE_SILENT;
@@ -588,10 +588,14 @@ static enum advice_outcome few_addresses(const struct advice_case *c, struct adv
 	if (!(c->us > ATOMIC_EXCESS * (spread + others)))
 		return ADVICE_SILENT;
 	shared = advice_unit_us(c, lanes / LANES / c->warps);
-	advice_evidence(d, "%s at 0x%llx%s%s%s: %s operations at addresses that memory decides",
-			site->op, (unsigned long long)site->offset, site->line ? " (" : "",
+	advice_evidence(d, "%s at 0x%llx%s%s%s: %s operations%s%s", site->op,
+			(unsigned long long)site->offset, site->line ? " (" : "",
 			site->line ? site->line : "", site->line ? ")" : "",
-			text_count(n, (uint64_t)lanes));
+			text_count(n, (uint64_t)lanes), site->pattern ? ", of a warp at " : "",
+			site->pattern ? site->pattern
+			: !quantity_known(&site->sectors_per_request)
+				? " at addresses that memory decides"
+				: "");
 	advice_evidence(
 		d,
 		"spread over many addresses they take %s, all else at most %s; the kernel takes %s: they meet at few addresses",
@@ -615,7 +619,7 @@ enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draf
 
 	if (isnan(c->warps) || !c->occupancy || c->occupancy->warps_per_block < 2)
 		return ADVICE_SILENT;
-	return s ? one_address(c, d, s) : few_addresses(c, d);
+	return s && one_address(c, d, s) == ADVICE_GIVEN ? ADVICE_GIVEN : few_addresses(c, d);
 }
 
 /* ------------------------------------------------------------------------------------- latency of loads */
