@@ -143,11 +143,15 @@ static double sure_pct(const struct advice_case *c, enum roof roof)
 	return fmax(0, 100 * (1 - c->attained_pct / ADVICE_NEAR_BANDWIDTH_PCT));
 }
 
+/* A saving is the difference of two times, each known to a few percent: so much of what is left may be more. */
+#define TIMES_SLACK 0.04
+
 /* Rounded to whole percents, outwards, as the formulas carry no more; but not beyond what bounds them. */
 static void bound(struct metric_advice *item, double most, double sure)
 {
 	double high = fmin(item->gain_high_pct, most), low = fmin(item->gain_low_pct, sure);
 
+	low -= TIMES_SLACK * (100 - low);
 	high = fmax(high, 0);
 	/* nothing saves all of it */
 	item->gain_high_pct =

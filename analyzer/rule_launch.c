@@ -16,6 +16,25 @@
 
 /* ------------------------------------------------------------------------------------- grid */
 
+/* Operands and branches make a chain of a loop take a little longer than its latencies. */
+#define CHAIN_SLACK 1.15
+
+/*
+ * What a warp that has a scheduler for itself still takes: work that is one chain gets no faster by being spread, once no
+ * other warp is in its way. Of a loop without loads; a loop with loads can be split.
+ */
+static double chain_share(const struct advice_case *c)
+{
+	const struct metric_loop *l = c->hot;
+	const double warps = c->resident / c->hw->arch.partitions;
+
+	if (!l || !(l->recurrence_cycles > 0) || !(l->issue_cycles > 0) || !(warps > 1) ||
+	    c->sass->hot.loads + c->sass->hot.copies > 0)
+		return 0;
+	return fmin(1, CHAIN_SLACK * fmax(l->recurrence_cycles, l->issue_cycles) /
+			       (warps * l->issue_cycles));
+}
+
 /* Fewer blocks than SMs: some never work. */
 static void few_blocks(const struct advice_case *c, struct advice_draft *d)
 {
@@ -31,7 +50,7 @@ static void few_blocks(const struct advice_case *c, struct advice_draft *d)
 	 * At least the idle SMs share the work. At most all the room for warps does where most SMs idle, as then
 	 * latency sets the time; else as many warps as hide it.
 	 */
-	advice_gain_ratio(d, c->blocks / c->sm_count,
+	advice_gain_ratio(d, fmax(c->blocks / c->sm_count, chain_share(c)),
 			  c->blocks < c->sm_count / 2
 				  ? o->waves
 				  : c->blocks / c->sm_count *
