@@ -433,15 +433,24 @@ enum advice_outcome rule_above_cliff(const struct advice_case *c, struct advice_
 #define LAUNCH_LEAST    32
 #define LAUNCH_BUSY_PCT 80.0
 
+/*
+ * No longer than what every kernel takes, or hardly longer with SMs that have no block: then the launches themselves
+ * are the time, whatever else keeps the GPU busy.
+ */
+static bool is_short(const struct advice_case *c)
+{
+	return c->k->launches >= LAUNCH_LEAST &&
+	       (c->us < ADVICE_FIXED_MOST_US ||
+		(c->us < 2 * ADVICE_FIXED_MOST_US && c->blocks < c->sm_count));
+}
+
 enum advice_outcome rule_launch(const struct advice_case *c, struct advice_draft *d)
 {
 	const bool is_bound = c->k->verdict.launch_bound || c->class == CLASS_LAUNCH;
-	const bool is_short = c->us < ADVICE_FIXED_MOST_US && c->k->launches >= LAUNCH_LEAST &&
-			      c->run->busy_pct < LAUNCH_BUSY_PCT;
 	char us[TEXT_NUMBER], n[TEXT_NUMBER], busy[TEXT_NUMBER];
 	double room, sms;
 
-	if (isnan(c->us) || (!is_bound && !is_short))
+	if (isnan(c->us) || (!is_bound && !is_short(c)))
 		return ADVICE_SILENT;
 	text_us(us, c->us);
 	advice_evidence(d, "%s a launch, %s %s", us, text_count(n, c->k->launches),
@@ -451,9 +460,17 @@ enum advice_outcome rule_launch(const struct advice_case *c, struct advice_draft
 	else
 		advice_evidence(
 			d,
+			"an empty kernel takes %.1f us, one that loads and stores once up to %.0f",
+			ADVICE_FIXED_LEAST_US, ADVICE_FIXED_MOST_US);
+	if (!is_bound && c->run->busy_pct < LAUNCH_BUSY_PCT)
+		advice_evidence(
+			d,
 			"kernels ran in at most %s of the recorded time: the GPU waits for the host, "
 			"to which a launch costs about %.0f us",
 			text_pct(busy, c->run->busy_pct), LAUNCH_HOST_US);
+	if (c->blocks < c->sm_count)
+		advice_evidence(d, "%.0f %s of each launch for %.0f SMs", c->blocks,
+				advice_plural(c->blocks, "block", "blocks"), c->sm_count);
 	/*
 	 * Launches that are joined share the fixed part, and fill the SMs that one alone leaves idle. The gaps that go
 	 * with them are not this kernel's time.

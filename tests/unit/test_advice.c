@@ -1189,20 +1189,36 @@ static void test_launches(void **state)
 	struct made m;
 
 	(void)state;
-	/* 1.2 us, 16 blocks; nothing says that the GPU waits */
+	/* 1.2 us, 16 blocks: whatever keeps the GPU busy */
 	make(&m, "NVIDIA H200", 16, 256);
 	m.k.times.median = 1.2;
-	m.k.launches = 1000;
+	m.k.launches = 31;
 	build(&m);
 	assert_null(given(&m, ADVICE_LAUNCH));
+	m.k.launches = 1000;
+	m.run.busy_pct = 99;
+	build(&m);
+	a = given(&m, ADVICE_LAUNCH);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "16 blocks of each launch for 132 SMs"));
+	assert_false(any_has(a->evidence, a->evidence_n, "waits for the host"));
 	m.run.busy_pct = 20;
 	build(&m);
 	a = given(&m, ADVICE_LAUNCH);
 	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "waits for the host"));
 	/* half of it is the fixed part, and the rest fills an eighth of the SMs at most */
 	assert_true(a->gain_low_pct >= 93 && a->gain_low_pct <= 95);
 	assert_true(a->gain_high_pct < 100);
+	/* hardly longer, with idle SMs; and not with none */
+	m.k.times.median = 3;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_LAUNCH));
 	m.k.times.median = 30;
+	build(&m);
+	assert_null(given(&m, ADVICE_LAUNCH));
+	m.k.times.median = 3;
+	m.shape.grid[0] = 1320;
 	build(&m);
 	assert_null(given(&m, ADVICE_LAUNCH));
 	/* shorter than the gap behind it, whatever the rest of the run does */
