@@ -36,10 +36,33 @@ static double own_of(const struct metric_site *s)
 	return quantity_known(&s->own_excess) ? s->own_excess.value : excess_of(s);
 }
 
-static void add(struct access_cost *c, const struct metric_site *s, double weight)
+/* Bytes a cycle; where nobody has said so those of shared memory, which is the same memory. */
+static double l1_bytes(const struct arch *a)
+{
+	return a->l1_bytes_measured > 0 ? a->l1_bytes_measured
+	       : a->l1_bytes > 0        ? a->l1_bytes
+					: a->shared_bytes;
+}
+
+static double l1_cycles(double sectors, double lines, const struct arch *hw)
+{
+	return fmax(fmax(1, lines), sectors * ACCESS_SECTOR_BYTES / l1_bytes(hw));
+}
+
+static void add(struct access_cost *c, const struct metric_site *s, const struct arch *hw,
+		double weight)
 {
 	const bool is_known = quantity_known(&s->sectors_per_request) && quantity_known(&s->excess);
+	const double sectors = is_known ? s->sectors_per_request.value : ACCESS_WORD_SECTORS;
+	const double needed = sectors - (is_known ? s->excess.value : 0);
 
+	c->l1 += weight * l1_cycles(sectors, is_known ? s->lines : 0, hw);
+	c->l1_ideal += weight * l1_cycles(needed, 0, hw);
+	c->l1_least += weight * needed * ACCESS_SECTOR_BYTES / l1_bytes(hw);
+	if (is_known && s->kind && !strcmp(s->kind, "store") && s->excess.value > 0) {
+		c->stored += weight * own_of(s);
+		c->partly += weight * sectors * own_of(s) / s->excess.value;
+	}
 	c->total += weight * (is_known ? s->sectors_per_request.value : ACCESS_WORD_SECTORS);
 	c->total_most += weight * (is_known ? s->sectors_per_request.value : ACCESS_MOST_SECTORS);
 	c->excess += weight * (is_known ? s->excess.value : 0);
@@ -53,7 +76,7 @@ static void add(struct access_cost *c, const struct metric_site *s, double weigh
 }
 
 void access_cost_read(const struct metric_access *a, const struct metric_sass *sass,
-		      struct access_cost *out)
+		      const struct arch *hw, struct access_cost *out)
 {
 	const struct metric_loop *hot = hot_loop(sass);
 	/* also those that no report lists */
@@ -75,7 +98,7 @@ void access_cost_read(const struct metric_access *a, const struct metric_sass *s
 		if (!is_global(s) || !(weight > 0) || (!are_counted && is_hot && !is_in(s, hot)))
 			continue;
 		weights += weight;
-		add(out, s, weight);
+		add(out, s, hw, weight);
 	}
 	if (!(weights > 0))
 		return;
@@ -83,6 +106,11 @@ void access_cost_read(const struct metric_access *a, const struct metric_sass *s
 	out->total_most /= weights;
 	out->excess /= weights;
 	out->wasted /= weights;
+	out->l1 /= weights;
+	out->l1_ideal /= weights;
+	out->l1_least /= weights;
+	out->stored /= weights;
+	out->partly /= weights;
 	out->requests = are_counted ? weights : 0;
 }
 
@@ -90,14 +118,6 @@ bool access_cost_wastes(const struct access_cost *c)
 {
 	return c->wasteful && own_of(c->wasteful) >= ACCESS_EXCESS_LEAST_WORST &&
 	       c->wasted >= ACCESS_EXCESS_LEAST * c->total_most;
-}
-
-/* Bytes a cycle; where nobody has said so those of shared memory, which is the same memory. */
-static double l1_bytes(const struct arch *a)
-{
-	return a->l1_bytes_measured > 0 ? a->l1_bytes_measured
-	       : a->l1_bytes > 0        ? a->l1_bytes
-					: a->shared_bytes;
 }
 
 bool access_cost_is_l1(const struct access_cost *c, const struct metric_sass *sass,
@@ -115,8 +135,9 @@ bool access_cost_is_l1(const struct access_cost *c, const struct metric_sass *sa
 	    !(c->excess >= ACCESS_EXCESS_LEAST * c->total_most) || !(accesses > 0) || !(l1 > 0) ||
 	    hw->arch.partitions <= 0)
 		return false;
-	cycles = c->total * ACCESS_SECTOR_BYTES / l1;
 	fetch = (c->total - c->excess + c->wasted) * ACCESS_SECTOR_BYTES / l2;
 	issue = m->issued / hw->arch.partitions / accesses;
+	/* products take time of their own, so that only what is moved counts beside them */
+	cycles = m->products > 0 ? c->total * ACCESS_SECTOR_BYTES / l1 : c->l1;
 	return cycles >= L1_FACTOR * fmax(fetch, issue);
 }

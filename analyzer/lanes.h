@@ -19,8 +19,9 @@
 
 struct arena;
 
-#define LANES_SECTOR 32u /* bytes that L1, L2 and DRAM move at once */
-#define LANES_BANKS  32u /* of shared memory, four bytes wide each */
+#define LANES_SECTOR 32u  /* bytes that L1, L2 and DRAM move at once */
+#define LANES_LINE   128u /* of the L1: four sectors with one tag */
+#define LANES_BANKS  32u  /* of shared memory, four bytes wide each */
 
 struct lanes_launch {
 	const struct cubin_function *function;
@@ -56,6 +57,7 @@ struct lanes_site {
 	uint16_t value, low, high; /* sectors or wavefronts of a request */
 	uint16_t ideal;            /* for as many bytes, without gaps; without conflicts of banks */
 	uint16_t addresses;        /* different ones */
+	uint16_t lines;            /* of 128 bytes that are touched; 0 of shared memory */
 	uint16_t bytes;            /* that one lane asks for; of LDSM: that one row has */
 	/*
 	 * Of global memory, sectors in excess of which neither neighbours in the same stretch of code use the rest,

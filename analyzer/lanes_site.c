@@ -44,18 +44,19 @@ static unsigned different(int64_t *a, unsigned n)
 	return out;
 }
 
-/* Units of so many bytes that the lanes touch when the first byte of all is at `start`. */
+/* Units of so many bytes, a power of two, that the lanes touch when the first byte of all is at `start`. */
 static unsigned units(const struct request *r, int64_t start, unsigned unit)
 {
+	const int shift = __builtin_ctz(unit);
 	int64_t a[LANES * 2];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < LANES; i++) {
 		if (!(r->lanes >> i & 1))
 			continue;
-		a[n++] = (r->at[i] + start) >> (unit == 32 ? 5 : 2);
+		a[n++] = (r->at[i] + start) >> shift;
 		if (r->bytes > 1)
-			a[n++] = (r->at[i] + start + r->bytes - 1) >> (unit == 32 ? 5 : 2);
+			a[n++] = (r->at[i] + start + r->bytes - 1) >> shift;
 	}
 	return different(a, n);
 }
@@ -288,6 +289,8 @@ static void measure_sectors(const struct lanes_run *run, uint32_t form, const st
 
 		out->high = apart > out->high ? (uint16_t)apart : out->high;
 	}
+	lanes_alignment(&run->v, form, LANES_LINE, true, &likely);
+	out->lines = (uint16_t)units(r, (int64_t)likely, LANES_LINE);
 	out->is_known = has_value;
 	out->reasons |= has_value ? 0 : LANES_ALIGNED;
 	out->ideal = (uint16_t)((different_bytes(r) + LANES_SECTOR - 1) / LANES_SECTOR);

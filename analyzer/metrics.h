@@ -169,6 +169,7 @@ struct metric_site {
 	 * its loop. The L1 fetches what they share once. Of other accesses not known.
 	 */
 	struct quantity own_excess;
+	double lines; /* of 128 bytes that a request touches, where they likely begin; 0 = not known */
 	const char *sharers; /* who uses the rest: "neighbouring instructions", NULL = nobody */
 	const char *pattern; /* "lane stride 4096 B", NULL = none */
 	/*

@@ -203,7 +203,7 @@ static const char *uncoalesced(const struct trap_case *c)
 	const struct metric_site *s;
 	const char *text;
 
-	access_cost_read(c->k->access, sass, &cost);
+	access_cost_read(c->k->access, sass, &c->hw->arch, &cost);
 	s = cost.wasteful;
 	if (access_cost_wastes(&cost) &&
 	    is_half(s, quantity_known(&s->own_excess) ? &s->own_excess : &s->excess))

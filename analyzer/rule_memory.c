@@ -85,8 +85,9 @@ static void say_worst(struct advice_draft *d, const struct metric_site *s, const
 			s->pattern ? s->pattern : "");
 }
 
-/* Caches keep so much of what is fetched too much until a neighbour asks for it, at best. */
-#define CACHED_MOST (2.0 / 3)
+/* Caches keep so much of what is fetched too much until a neighbour asks for it, at best; and of what is stored apart. */
+#define CACHED_MOST   (2.0 / 3)
+#define CACHED_STORES (1.0 / 3)
 
 /* The share of the time that accesses may take: all of it, but where issuing the code takes longer. */
 static double access_share(const struct advice_case *c, double cycles)
@@ -105,21 +106,39 @@ struct coalescing {
 	double before, after,
 		most; /* `most`: before, if those whose lanes are not known take many */
 	const struct metric_site *site;
-	bool is_l1; /* neighbours use the excess: the L1 alone gives it more than once */
+	bool is_l1;       /* neighbours use the excess: the L1 alone gives it more than once */
+	bool is_l1_bound; /* the L1 takes longest, whoever uses the excess */
 };
+
+/* A unit that is busy so long is what the kernel waits for; so long, it may be; else it is not. */
+#define L1_SETS  0.6
+#define L1_LEAST 0.4
+
+/* us that the L1 of an SM is busy with the accesses; NaN = not known. */
+static double l1_us(const struct advice_case *c, const struct access_cost *cost)
+{
+	return cost->requests > 0 && c->warps > 0
+		       ? advice_unit_us(c, cost->l1 * cost->requests / c->warps)
+		       : NAN;
+}
 
 static bool coalescing_of(const struct advice_case *c, const struct access_cost *cost,
 			  struct coalescing *out)
 {
 	const double shared = cost->excess - cost->wasted;
 
-	if (access_cost_is_l1(cost, c->sass, c->hw) &&
+	if (access_cost_is_l1(cost, c->sass, c->hw) && !(l1_us(c, cost) < L1_LEAST * c->us) &&
 	    !(c->class == CLASS_MEMORY && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
-		*out = (struct coalescing){cost->total, cost->total - cost->excess,
-					   cost->total_most, cost->worst, shared > cost->wasted};
+		*out = (struct coalescing){cost->total,           cost->total - cost->excess,
+					   cost->total_most,      cost->worst,
+					   shared > cost->wasted, true};
 	else if (access_cost_wastes(cost))
-		*out = (struct coalescing){cost->total - shared, cost->total - cost->excess,
-					   cost->total_most - shared, cost->wasteful, false};
+		*out = (struct coalescing){cost->total - shared,
+					   cost->total - cost->excess,
+					   cost->total_most - shared,
+					   cost->wasteful,
+					   false,
+					   false};
 	else
 		return false;
 	return true;
@@ -145,14 +164,54 @@ static void say_neighbours(struct advice_draft *d, const struct access_cost *cos
 				text_ratio(more, x->most));
 }
 
+/*
+ * The share of the time that the accesses may take. Where nobody knows how many there are each of the code counts, as
+ * often as what is issued.
+ */
+static double coalescing_share(const struct advice_case *c, const struct access_cost *cost,
+			       const struct coalescing *x)
+{
+	const struct metric_mix *m = c->sass ? &c->sass->whole : NULL;
+	const double cycles = x->is_l1_bound ? cost->l1
+					     : x->before * ACCESS_SECTOR_BYTES / advice_l2_rate(c);
+
+	if (cost->requests > 0)
+		return c->warps > 0 ? access_share(c, cycles * cost->requests / c->warps) : 1;
+	return m && m->loads + m->stores > 0 ? access_share(c, cycles * (m->loads + m->stores)) : 1;
+}
+
+static void coalescing_gain(const struct advice_case *c, struct advice_draft *d,
+			    const struct access_cost *cost, const struct coalescing *x)
+{
+	const double share = coalescing_share(c, cost, x), l1 = l1_us(c, cost);
+	const double excess = x->before - x->after;
+	/* of stores the L1 keeps nothing, and a sector that is written in part is read before it is written */
+	const double stored = x->is_l1_bound ? 0 : cost->stored,
+		     partly = x->is_l1_bound ? 0 : cost->partly;
+	const double kept = CACHED_MOST * (excess - stored) + CACHED_STORES * stored;
+	double low;
+
+	advice_gain_ratio(d, 1 - share * (excess - kept) / (x->most - kept),
+			  1 - share * (1 - x->after / (x->before + partly)));
+	if (!x->is_l1_bound || !(l1 >= L1_SETS * c->us))
+		return;
+	/* The L1 sets the time: what it does less is saved, wherever the excess comes from. */
+	low = d->item.gain_low_pct * fmin(1, l1 / c->us);
+	advice_gain_unit(d, l1, l1 * cost->l1_ideal / cost->l1);
+	low = fmax(low, d->item.gain_low_pct);
+	advice_gain_unit(d, l1, l1 * cost->l1_least / cost->l1);
+	d->item.gain_low_pct = low;
+}
+
 enum advice_outcome rule_coalesce(const struct advice_case *c, struct advice_draft *d)
 {
 	struct access_cost cost;
 	struct coalescing x;
-	char total[TEXT_NUMBER], ideal[TEXT_NUMBER];
-	double share = 1, best, worst, excess;
+	char total[TEXT_NUMBER], ideal[TEXT_NUMBER], pct[TEXT_NUMBER];
+	double l1;
 
-	access_cost_read(c->k->access, c->sass, &cost);
+	access_cost_read(c->k->access, c->sass, &c->hw->arch, &cost);
+	l1 = l1_us(c, &cost);
 	if (!coalescing_of(c, &cost, &x))
 		return ADVICE_SILENT;
 	text_ratio(total, x.before);
@@ -160,20 +219,19 @@ enum advice_outcome rule_coalesce(const struct advice_case *c, struct advice_dra
 	if (c->class == CLASS_COMPUTE)
 		return advice_against(d, "%s sectors a request where %s would do, but %s", total,
 				      ideal, advice_saturation(c));
-	if (cost.requests > 0 && c->warps > 0)
-		share = access_share(c, x.before * cost.requests / c->warps * ACCESS_SECTOR_BYTES /
-						(x.is_l1 ? l1_rate(c) : advice_l2_rate(c)));
-	excess = x.before - x.after;
-	best = 1 - excess / x.before;
-	worst = 1 - (1 - CACHED_MOST) * excess / (x.most - CACHED_MOST * excess);
 	advice_evidence(d, "%s sectors of 32 bytes in an average request, %s would do", total,
 			ideal);
 	say_worst(d, x.site, "sectors");
 	say_neighbours(d, &cost, &x);
 	if (!x.is_l1 && quantity_known(&c->k->access->wasted_sectors))
 		advice_evidence(d, "%s of all sectors are excess that nobody uses",
-				text_pct(total, 100 * excess / x.before));
-	advice_gain_ratio(d, 1 - share * (1 - worst), 1 - share * (1 - best));
+				text_pct(total, 100 * (x.before - x.after) / x.before));
+	if (x.is_l1_bound && l1 > 0 && !isnan(c->us))
+		advice_evidence(
+			d,
+			"%s cycles of the L1 for each, a line of 128 bytes in one: it is busy for %s of the time",
+			text_ratio(total, cost.l1), text_pct(pct, fmin(100, 100 * l1 / c->us)));
+	coalescing_gain(c, d, &cost, &x);
 	advice_conflict(d,
 			"a re-layout costs a pass over the data unless its producer writes it so; "
 			"transposing through shared memory needs a tile of it");
@@ -553,7 +611,7 @@ static double others_us(const struct advice_case *c)
 	struct access_cost cost;
 	double issue, sectors, waits;
 
-	access_cost_read(c->k->access, c->sass, &cost);
+	access_cost_read(c->k->access, c->sass, &c->hw->arch, &cost);
 	if (!c->sass->trips_known || !(c->hw->arch.partitions > 0) || !(o->waves > 0) ||
 	    (m->loads + m->stores > 0 && !(cost.requests > 0)))
 		return NAN;

@@ -652,6 +652,7 @@ static void test_excess_that_neighbours_use(void **state)
 		m.sites[i].excess = derived(31);
 		m.sites[i].own_excess = derived(0);
 	}
+	m.k.times.median = NAN;
 	build(&m);
 	a = given(&m, ADVICE_COALESCE);
 	assert_non_null(a);
@@ -659,6 +660,59 @@ static void test_excess_that_neighbours_use(void **state)
 	m.sass.hot.issued = 40;
 	build(&m);
 	assert_null(given(&m, ADVICE_COALESCE));
+	/* 12,800 requests on an SM, a line of its own for each lane: 207 us */
+	for (int i = 0; i < 2; i++) {
+		m.sites[i].lines = 32;
+		m.sites[i].requests = derived(132 * 6400);
+	}
+	m.k.times.median = 220;
+	build(&m);
+	a = given(&m, ADVICE_COALESCE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "32 cycles of the L1"));
+	assert_true(any_has(a->evidence, a->evidence_n, "busy for 94."));
+	assert_true(a->gain_low_pct >= 67 && a->gain_low_pct <= 89 && a->gain_high_pct >= 97);
+	/* it is not what the kernel waits for */
+	m.k.times.median = 600;
+	build(&m);
+	assert_null(given(&m, ADVICE_COALESCE));
+	arena_free(m.arena);
+}
+
+/* A word of each of 32 rows is stored: the L2 has each sector to read and to write, and the L1 keeps none together. */
+static void test_stores_in_excess_cost_more(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 8, 256);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = 2;
+	for (int i = 0; i < 2; i++)
+		m.sites[i] = (struct metric_site){.offset = 0x80 + 16u * (unsigned)i,
+						  .op = i ? "STG.E" : "LDG.E",
+						  .kind = i ? "store" : "load",
+						  .requests = derived(8448),
+						  .sectors_per_request = derived(i ? 32 : 4),
+						  .excess = derived(i ? 28 : 0),
+						  .own_excess = derived(i ? 28 : 0)};
+	build(&m);
+	a = given(&m, ADVICE_COALESCE);
+	assert_non_null(a);
+	/* 8 of 36 sectors are needed; of 68 where what is written in part is read, too; a third merges at best */
+	assert_true(a->gain_high_pct >= 87 && a->gain_high_pct <= 89);
+	assert_true(a->gain_low_pct >= 67 && a->gain_low_pct <= 70);
+	/* nobody knows how often, and code that takes as long to issue as 16 times the sectors is most of it */
+	m.sites[0].requests = m.sites[1].requests = unknown;
+	m.sass.whole.loads = m.sass.whole.stores = 1;
+	m.sass.whole.issued = 4 * 16 * 36 * 32.0 * 132 / 4900;
+	m.sass.trips_known = true;
+	build(&m);
+	a = given(&m, ADVICE_COALESCE);
+	assert_non_null(a);
+	assert_true(a->gain_high_pct <= 7);
 	arena_free(m.arena);
 }
 
@@ -1804,6 +1858,7 @@ int main(void)
 		cmocka_unit_test(test_waves),
 		cmocka_unit_test(test_excess_sectors),
 		cmocka_unit_test(test_excess_that_neighbours_use),
+		cmocka_unit_test(test_stores_in_excess_cost_more),
 		cmocka_unit_test(test_excess_outside_of_the_hot_loop),
 		cmocka_unit_test(test_what_is_not_known_is_no_excess),
 		cmocka_unit_test(test_atomics_on_one_address),

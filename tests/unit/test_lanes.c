@@ -268,6 +268,8 @@ static const struct expected {
 
 static void check_site(const struct expected *x, const char *arch, const struct lanes_site *s)
 {
+	unsigned stride;
+
 	if (!s->is_known || s->value != x->value || s->ideal != x->ideal ||
 	    strcmp(s->pattern, x->pattern))
 		fail_msg("%s sm_%s: %s at 0x%x is %s %u of %u, \"%s\" (%x), not %u of %u, \"%s\"",
@@ -276,6 +278,9 @@ static void check_site(const struct expected *x, const char *arch, const struct 
 			 s->reasons, x->value, x->ideal, x->pattern);
 	assert_int_equal(s->low, s->value);
 	assert_int_equal(s->high, s->value);
+	/* buffers begin at a line */
+	if (sscanf(s->pattern, "lane stride %u B", &stride) == 1)
+		assert_int_equal(s->lines, stride < LANES_LINE ? 32 * stride / LANES_LINE : 32);
 	if (s->is_assumed)
 		fail_msg("%s sm_%s: %s at 0x%x rests on what is assumed", x->stem, arch,
 			 kinds[s->kind], s->insn * 16);
