@@ -166,6 +166,20 @@ static uint32_t arrivals(const struct access_reader *k, const struct lanes_resul
 	return groups;
 }
 
+/* Whether a warp that passes a block goes on to another for certain, with some of its lanes at least. */
+static bool goes_to(const struct access_reader *k, const struct lanes_result *r, uint32_t from,
+		    uint32_t to)
+{
+	const uint32_t loop = k->g.blocks[from].loop;
+
+	if (r->blocks[from].parts)
+		return true;
+	/* who leaves a loop after a known number of turns leaves it once */
+	if (loop != CFG_NONE && !cfg_in_loop(&k->g, to, loop))
+		return true;
+	return !r->blocks[from].may_exit && __builtin_popcountll(r->blocks[from].edges) == 1;
+}
+
 /* Instructions of a block that each group executes by itself: the meeting, or all that is left. NAN = not known. */
 static double repeated_of(const struct access_reader *k, const struct cfg_block *b)
 {
@@ -196,7 +210,8 @@ double access_repeated(struct access_reader *k, struct access_look *at, uint32_t
 		     r->blocks[from].lanes == r->blocks[block].lanes))
 			continue;
 		groups += n ? n : 2;
-		is_certain &= n != 0 && !isnan(access_times_passed(k, at, from, &why));
+		is_certain &= n != 0 && goes_to(k, r, from, block) &&
+			      !isnan(access_times_passed(k, at, from, &why));
 	}
 	if (groups < 2)
 		return 0;

@@ -120,6 +120,23 @@ static void who_meets_before_the_end_does_not_end_apart(void **state)
 	}
 }
 
+/* In the second block no lane leaves, and those that parted meet: one BSYNC more than in the first, where nobody is met. */
+static void who_leaves_does_not_meet_for_nothing(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *none = of(*arch, "all_or_none", 32, 2, arena),
+					   *one = of(*arch, "all_or_none", 32, 1, arena);
+
+		if (none->warp_instructions.label == QUANTITY_DERIVED &&
+		    one->warp_instructions.label == QUANTITY_DERIVED)
+			is_derived(&one->warp_instructions, none->warp_instructions.value + 1,
+				   *arch, "instructions of two warps");
+		arena_free(arena);
+	}
+}
+
 static void each_request_counts_once(void **state)
 {
 	(void)state;
@@ -281,6 +298,7 @@ int main(void)
 		cmocka_unit_test(lanes_count_warp_by_warp),
 		cmocka_unit_test(leaving_in_two_turns_costs_one_instruction),
 		cmocka_unit_test(who_meets_before_the_end_does_not_end_apart),
+		cmocka_unit_test(who_leaves_does_not_meet_for_nothing),
 		cmocka_unit_test(each_request_counts_once),
 		cmocka_unit_test(what_is_called_may_load),
 		cmocka_unit_test(copies_of_blocks_are_not_nothing),

@@ -186,3 +186,14 @@ extern "C" __global__ void first_turn(float *out, const float *in, int n)
 	}
 	out[AT] = s;
 }
+
+/* Most lanes leave all together or not at all, in front of the place where they would meet the others. */
+extern "C" __global__ void all_or_none(float *out, const float *in, int n)
+{
+	if (threadIdx.x % 32 > 2) {
+		out[AT] = 0;
+		if (blockIdx.x != n)
+			return;
+	}
+	out[AT + 64] = 1;
+}
