@@ -641,6 +641,20 @@ static struct quantity divergence(struct access_reader *k)
 
 /* ------------------------------------------------------------------------------------- the door */
 
+static bool read_overlap(struct access_reader *k, struct metric_access *out, struct err *e)
+{
+	struct lanes_overlap x;
+
+	if (lanes_overlap(k->code, &k->launch, &x, e) != 0)
+		return false;
+	out->overlap = (struct metric_overlap){.loads = x.loads,
+					       .first = (uint64_t)x.first * SASS_BYTES,
+					       .is_in_loop = x.loop != CFG_NONE,
+					       .asked = x.asked,
+					       .different = x.different};
+	return true;
+}
+
 static bool read_all(struct access_reader *k, struct metric_access *out, struct err *e)
 {
 	struct metric_site *sites;
@@ -658,7 +672,8 @@ static bool read_all(struct access_reader *k, struct metric_access *out, struct 
 		return false;
 	if (!k->has_any && !k->samples_n)
 		return true;
-	if (lanes_again(k->code, &k->launch, k->scratch, &k->again, &k->again_n, e) != 0)
+	if (!read_overlap(k, out, e) ||
+	    lanes_again(k->code, &k->launch, k->scratch, &k->again, &k->again_n, e) != 0)
 		return false;
 	k->passes = arena_array(k->scratch, k->g.blocks_n, 1);
 	if (!k->passes || !gather(k))

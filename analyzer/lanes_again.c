@@ -1,6 +1,7 @@
 /* lanes_again.c - see lanes_again.h. */
 #include "lanes_again.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
@@ -195,10 +196,12 @@ static void stream_of(const struct way *w, struct passed *p)
 		p->unit = (uint64_t)turn;
 }
 
-/* One word for all lanes, in every turn: an argument in memory, no row. */
-static bool is_word(const struct way *w, const struct passed *p)
+/* One word for all lanes is an argument in memory; what stands still while a loop turns is tried again. */
+static bool is_still(const struct way *w, const struct passed *p)
 {
-	return !form_of(w, p->form)->pattern && !p->step;
+	const bool turns = p->loop != CFG_NONE && w->g->loops[p->loop].is_innermost;
+
+	return !p->step && (turns || !form_of(w, p->form)->pattern);
 }
 
 /* ------------------------------------------------------------------------------------- again */
@@ -244,10 +247,21 @@ static bool may_have_changed(const struct way *w, const struct passed *a, const 
 	return false;
 }
 
+/* In no loop the compiler keeps what it may: only a barrier makes it load again; else these are different ways. */
+static bool are_passes(const struct way *w, const struct passed *a, const struct passed *b)
+{
+	if (a->loop != b->loop)
+		return true;
+	for (uint32_t i = a->insn; a->loop == CFG_NONE && i < b->insn; i++)
+		if (!strcmp(sass_op(&w->g->insns[i]), "BAR"))
+			return true;
+	return false;
+}
+
 static bool is_again(struct way *w, const struct passed *a, const struct passed *b)
 {
-	return (a->loop != b->loop || a->loop == CFG_NONE) && a->start == b->start &&
-	       a->unit == b->unit && a->is_stream == b->is_stream && are_alike(w, a, b) &&
+	return are_passes(w, a, b) && a->start == b->start && a->unit == b->unit &&
+	       a->is_stream == b->is_stream && are_alike(w, a, b) &&
 	       (a->block == b->block || leads_to(w, a->block, b->block)) &&
 	       !may_have_changed(w, a, b);
 }
@@ -261,7 +275,7 @@ static uint32_t compare(struct way *w, struct lanes_again *out)
 
 		if (p->is_store)
 			continue;
-		if (p->form == LANES_NONE || p->step == LANES_NONE || is_word(w, p) ||
+		if (p->form == LANES_NONE || p->step == LANES_NONE || is_still(w, p) ||
 		    ++loads > LOADS_MOST) {
 			p->form = LANES_NONE;
 			continue;
@@ -277,13 +291,13 @@ static uint32_t compare(struct way *w, struct lanes_again *out)
 	return n;
 }
 
-static bool has_two_loads(const struct lanes_code *c)
+static unsigned loads_of(const struct lanes_code *c)
 {
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < c->accesses_n; i++)
 		n += is_global(&c->accesses[i].access) && c->accesses[i].access.act == SASS_LOAD;
-	return n > 1;
+	return n;
 }
 
 /* A block and a warp of it whose numbers differ from each other and from 0, as far as there are such. */
@@ -309,31 +323,175 @@ static bool prepare(struct way *w, const struct lanes_code *c, const struct lane
 	return w->run.has_made && w->at && w->reached && lanes_values_init(&w->run.v, scratch);
 }
 
+/* Goes through the code once; NULL when memory has run out. */
+static struct way *go(const struct lanes_code *c, const struct lanes_launch *l,
+		      const struct lanes_warp *warp, struct arena *scratch)
+{
+	struct way *w = scratch ? arena_alloc(scratch, sizeof(*w)) : NULL;
+
+	if (!w || !prepare(w, c, l, scratch))
+		return NULL;
+	w->run.warp = *warp;
+	lanes_start(&w->run, &w->now);
+	pass_all(w);
+	if (w->run.v.is_full)
+		w->n = 0;
+	return w;
+}
+
+static void leave(struct way *w, struct arena *scratch)
+{
+	if (w)
+		lanes_values_free(&w->run.v);
+	arena_free(scratch);
+}
+
+static int no_memory(struct err *e)
+{
+	return err_set(e, ERR_MEMORY, -1, "no memory for the passes of a kernel");
+}
+
+static bool has_threads(const struct lanes_launch *l)
+{
+	return l->block[0] && l->block[1] && l->block[2];
+}
+
 int lanes_again(const struct lanes_code *c, const struct lanes_launch *l, struct arena *arena,
 		struct lanes_again **out, uint32_t *n, struct err *e)
 {
+	const struct lanes_warp any = {.is_any = true}, some = some_warp(l);
 	struct arena *scratch;
 	struct way *w;
 	bool is_good;
 
 	*out = NULL;
 	*n = 0;
-	if (!has_two_loads(c) || !l->block[0] || !l->block[1] || !l->block[2])
+	if (loads_of(c) < 2 || !has_threads(l))
 		return 0;
 	scratch = arena_new();
-	w = scratch ? arena_alloc(scratch, sizeof(*w)) : NULL;
+	w = go(c, l, lanes_can_be_any(l) ? &any : &some, scratch);
 	*out = arena_array(arena, ACCESSES_MOST, sizeof(**out));
-	is_good = w && *out && prepare(w, c, l, scratch);
-	if (is_good) {
-		w->run.warp = lanes_can_be_any(l) ? (struct lanes_warp){.is_any = true}
-						  : some_warp(l);
-		lanes_start(&w->run, &w->now);
-		pass_all(w);
-		if (!w->run.v.is_full)
-			*n = compare(w, *out);
+	is_good = w && *out;
+	if (is_good)
+		*n = compare(w, *out);
+	leave(w, scratch);
+	return is_good ? 0 : no_memory(e);
+}
+
+/* ------------------------------------------------------------------------------------- neighbours */
+
+#define WORDS_MOST 8192u /* that are asked for */
+#define TURNS_SEEN 8u    /* of a loop */
+#define LOADS_FEW  3u    /* in no loop: fewer have no neighbours to speak of */
+
+struct word {
+	uint32_t terms; /* what is not known of the address */
+	int64_t at;
+};
+
+struct words {
+	struct word *at;
+	uint32_t n, asked;
+};
+
+static int by_word(const void *va, const void *vb)
+{
+	const struct word *a = va, *b = vb;
+
+	if (a->terms != b->terms)
+		return a->terms < b->terms ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Each word once. */
+static uint32_t unite(struct word *at, uint32_t n)
+{
+	uint32_t out = 0;
+
+	qsort(at, n, sizeof(*at), by_word);
+	for (uint32_t i = 0; i < n; i++)
+		if (!i || by_word(&at[i], &at[out - 1]))
+			at[out++] = at[i];
+	return out;
+}
+
+/* One request, `by` bytes behind the first turn's. False = there is no room for it. */
+static bool ask(const struct way *w, struct words *x, const struct passed *p, uint64_t by)
+{
+	const struct lanes_form *f = form_of(w, p->form);
+	const int64_t *lane = w->run.v.patterns.at[f->pattern].at;
+	const uint32_t before = x->n, words = (p->bytes + 3u) / 4u;
+
+	if (x->n + LANES * words > WORDS_MOST)
+		return false;
+	for (unsigned i = 0; i < LANES; i++)
+		for (uint32_t k = 0; w->run.lanes >> i & 1 && k < words; k++)
+			x->at[x->n++] = (struct word){
+				f->terms, (int64_t)((f->base + (uint64_t)lane[i] + by) >> 2) + k};
+	x->n = before + unite(x->at + before, x->n - before);
+	x->asked += x->n - before;
+	return true;
+}
+
+/* Another load asks for just that: one way or the other through the code, or a copy of it that the compiler made. */
+static bool is_twin(const struct way *w, const struct passed *p)
+{
+	for (const struct passed *q = w->at; q < p; q++)
+		if (!q->is_store && q->loop == p->loop && q->form == p->form && q->step == p->step)
+			return true;
+	return false;
+}
+
+/* All loads of one loop, in some turns of it where it goes on by a number. */
+static void ask_all(const struct way *w, uint32_t loop, struct word *room,
+		    struct lanes_overlap *out)
+{
+	struct words x = {.at = room};
+
+	*out = (struct lanes_overlap){.loop = loop};
+	for (uint32_t i = 0; i < w->n; i++) {
+		const struct passed *p = &w->at[i];
+		const struct lanes_form *step;
+		unsigned turns;
+
+		if (p->is_store || p->loop != loop || p->form == LANES_NONE ||
+		    p->step == LANES_NONE || is_still(w, p) || is_twin(w, p))
+			continue;
+		step = form_of(w, p->step);
+		turns = p->step && !step->terms && !step->pattern ? TURNS_SEEN : 1;
+		for (unsigned t = 0; t < turns; t++)
+			if (!ask(w, &x, p, t * step->base))
+				break;
+		out->first = out->loads++ ? out->first : p->insn;
 	}
-	if (w)
-		lanes_values_free(&w->run.v);
-	arena_free(scratch);
-	return is_good ? 0 : err_set(e, ERR_MEMORY, -1, "no memory for the passes of a kernel");
+	if (loop == CFG_NONE && out->loads < LOADS_FEW)
+		*out = (struct lanes_overlap){.loop = loop};
+	else
+		out->asked = x.asked;
+	out->different = out->asked ? unite(x.at, x.n) : 0;
+}
+
+int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
+		  struct lanes_overlap *out, struct err *e)
+{
+	const struct lanes_warp some = some_warp(l);
+	struct arena *scratch;
+	struct word *room;
+	struct way *w;
+
+	*out = (struct lanes_overlap){.loop = CFG_NONE};
+	if (!loads_of(c) || !has_threads(l))
+		return 0;
+	scratch = arena_new();
+	w = go(c, l, &some, scratch);
+	room = w ? arena_array(scratch, WORDS_MOST, sizeof(*room)) : NULL;
+	for (uint32_t loop = 0; room && loop <= c->g->loops_n; loop++) {
+		struct lanes_overlap x;
+
+		ask_all(w, loop < c->g->loops_n ? loop : CFG_NONE, room, &x);
+		if (x.asked - x.different > out->asked - out->different)
+			*out = x;
+	}
+	leave(w, scratch);
+	return room ? 0 : no_memory(e);
 }

@@ -1,7 +1,7 @@
 /*
- * lanes_again.h - loads from global memory of what a warp has loaded before: in another pass over the same data. Input:
- * code and launch. Output: of each such load the earlier one. How many bytes that is, and whether it matters, is left
- * to others.
+ * lanes_again.h - loads from global memory of what a warp has loaded before: in another pass over the same data, or by
+ * another lane, as neighbours of a point are. Input: code and launch. Output: of each load of another pass the earlier
+ * one; of neighbours how many words are asked for, and how many there are. Whether it matters is left to others.
  */
 #ifndef KBN_LANES_AGAIN_H
 #define KBN_LANES_AGAIN_H
@@ -19,5 +19,17 @@ struct lanes_again {
  */
 int lanes_again(const struct lanes_code *c, const struct lanes_launch *l, struct arena *arena,
 		struct lanes_again **out, uint32_t *n, struct err *e);
+
+/* Loads of one loop, or of no loop, that ask for words which other lanes or turns ask for as well; all 0 = none. */
+struct lanes_overlap {
+	uint32_t loads, first; /* so many instructions; the first of them */
+	uint32_t loop;         /* CFG_NONE = in none */
+	/* Words of four bytes of one warp: each once for a request, and each once at all. Of a loop in some turns. */
+	uint32_t asked, different;
+};
+
+/* Where most is asked for more than once, in one warp of a block amid the grid. 0, or -1 with ERR_MEMORY. */
+int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
+		  struct lanes_overlap *out, struct err *e);
 
 #endif

@@ -352,28 +352,37 @@ void lanes_step_select(struct lanes_writing *w, const struct lanes_insn *x,
 	}
 }
 
+/* Of a and b, or of a + b and c (VIADDMNMX). */
 void lanes_step_minmax(struct lanes_writing *w, const struct lanes_insn *x)
 {
 	struct lanes_values *v = &w->run->v;
-	const struct lanes_arg *which = lanes_pred_source(x, 0, 0);
+	const struct lanes_arg *to = lanes_dest_reg(x), *which = lanes_pred_source(x, 0, 0);
 	struct lanes_pred least = which ? lanes_read_pred(w->run, w->s, which)
 					: lanes_open(false, 0);
+	struct lanes_writing chosen = *w;
 	struct lanes_pred p, in[3];
+	uint32_t value[2];
 
-	if (lanes_dest_reg(x)->regs != 1 || least.known != LANES_ALL || x->is_64) {
+	if (to->regs != 1 || least.known != LANES_ALL || x->is_64) {
 		lanes_step_lanewise(w, x);
 		return;
 	}
-	p = lanes_compare(v, lanes_source(w->run, w->s, &x->source[0], 0, w->i),
-			  lanes_source(w->run, w->s, &x->source[1], 0, w->i), SASS_M_LT,
-			  x->is_unsigned);
+	for (unsigned i = 0; i < 2; i++)
+		value[i] = lanes_source(w->run, w->s, &x->source[i], 0, w->i);
+	if (lanes_is_input(&x->source[2])) {
+		value[0] = lanes_add_values(v, value, 2);
+		value[1] = lanes_source(w->run, w->s, &x->source[2], 0, w->i);
+	}
+	p = lanes_compare(v, value[0], value[1], SASS_M_LT, x->is_unsigned);
 	/* a where a < b is what is wanted, b where it is not */
 	in[0] = p;
 	in[1] = least;
 	in[2] = lanes_same(true);
-	p = lanes_logic_pred(in, 0x82);
+	chosen.guard = lanes_logic_pred(in, 0x82);
 	lanes_write_carry(w, x, NULL);
-	lanes_step_select(w, x, &p);
+	lanes_write_reg(w, to, 0,
+			lanes_guarded(&chosen, lanes_made_key(to->kind, to->reg) | 1u << 20,
+				      value[1], value[0]));
 }
 
 void lanes_step_compare(struct lanes_writing *w, const struct lanes_insn *x)

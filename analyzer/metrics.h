@@ -184,6 +184,14 @@ struct metric_site {
 	uint64_t first;
 };
 
+/* Loads of one stretch of code whose lanes, or turns, ask for the same words. See lanes_again.h. */
+struct metric_overlap {
+	uint32_t loads; /* instructions, 0 = none is known */
+	uint64_t first; /* the first of them, bytes in the function */
+	bool is_in_loop;
+	uint32_t asked, different; /* words of a warp */
+};
+
 /* What the lanes of a warp do together. */
 struct metric_access {
 	struct quantity sectors_per_request_load, sectors_per_request_store, excess_sectors,
@@ -193,6 +201,7 @@ struct metric_access {
 	 * ask for, however many sectors that takes.
 	 */
 	struct quantity warp_instructions, global_load_bytes, global_store_bytes;
+	struct metric_overlap overlap;
 	const struct metric_site
 		*sites; /* by excess, the largest first; not known last, then branches */
 	size_t sites_n,

@@ -401,25 +401,25 @@ static void say_passes(struct advice_draft *d, const struct passes *p)
 				text_bytes(all, (int64_t)p->all));
 }
 
-enum advice_outcome rule_read_once(const struct advice_case *c, struct advice_draft *d)
+static enum advice_outcome read_passes(const struct advice_case *c, struct advice_draft *d,
+				       const struct passes *p)
 {
-	const struct passes p = passes_of(c);
-	const double unique = p.all - p.again;
+	const double unique = p->all - p->again;
 	const bool fits = unique <= (double)c->hw->l2_bytes && !isnan(advice_l2_rate(c));
-	double left = isnan(p.all) ? 1 - (double)p.n / p.accesses : unique / p.all;
+	double left = isnan(p->all) ? 1 - (double)p->n / p->accesses : unique / p->all;
 	double rate, resident, stream, low = 0;
 	const char *where;
 	char size[TEXT_NUMBER];
 
-	if (!p.n || !(1 - left >= AGAIN_LEAST))
+	if (!(1 - left >= AGAIN_LEAST))
 		return ADVICE_SILENT;
 	if (advice_is_saturated(c) &&
 	    (c->compute_pct >= NEAR_PEAK_PCT || c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
-		return advice_against(d, "%u %s what was read before, but %s", p.n,
-				      text_plural(p.n, "load reads", "loads read"),
+		return advice_against(d, "%u %s what was read before, but %s", p->n,
+				      text_plural(p->n, "load reads", "loads read"),
 				      advice_saturation(c));
-	say_passes(d, &p);
-	rate = pass_rate(c, &p, &resident, &where);
+	say_passes(d, p);
+	rate = pass_rate(c, p, &resident, &where);
 	if (!isnan(resident))
 		advice_evidence(d, "what the resident blocks read between two passes, %s, is in %s",
 				text_bytes(size, (int64_t)resident), where);
@@ -431,10 +431,10 @@ enum advice_outcome rule_read_once(const struct advice_case *c, struct advice_dr
 	if (!isnan(stream)) {
 		left = fmax(left, fmin(1, stream / STREAM_BEST));
 		low = fmin(1 - fmin(1, stream / STREAM_WORST),
-			   0.75 * share_of_time(c, p.again, rate));
+			   0.75 * share_of_time(c, p->again, rate));
 	}
 	advice_gain_ratio(d, fmax(left, 1 - low), left);
-	keep_conflict(c, d, &p);
+	keep_conflict(c, d, p);
 	advice_try(
 		d,
 		"keep what a thread reads in registers (a loop of a fixed length over an array, unrolled), or the row in "
@@ -442,4 +442,117 @@ enum advice_outcome rule_read_once(const struct advice_case *c, struct advice_dr
 		"load requests fall to those of one pass, time with them",
 		"the passes were hidden under other blocks, or registers now limit the warps: see the conflict");
 	return ADVICE_GIVEN;
+}
+
+/* ------------------------------------------------------------------------------------- neighbours */
+
+/* A word is asked for so often at least, where it is worth a word. */
+#define ASKED_LEAST  2.5
+/* What is neither arithmetic nor access makes addresses, and so much of it is left, at worst and at best. */
+#define REST_MOST    0.5
+#define REST_LEAST   0.15
+/* Where a thread makes several neighbouring results it loads a quarter for each. */
+#define SHARED_LEAST 0.25
+
+/* All that a warp executes, in cycles of an SM: before, and with loads from a tile, at worst and at best. */
+struct tiling {
+	double before, worst, best;
+	double loads, rest, issued;
+};
+
+static bool tiling_of(const struct advice_case *c, struct tiling *t)
+{
+	const struct metric_mix *m = &c->sass->whole;
+	const double partitions = c->hw->arch.partitions;
+	struct load_unit u;
+	double unit, arithmetic;
+
+	load_unit_read(c->k->access, c->sass, &c->hw->arch, &u);
+	unit = u.launch / c->warps;
+	if (!c->sass->trips_known || !(partitions > 0) || isnan(unit))
+		return false;
+	arithmetic = m->fma + m->halves + m->fp64 + m->special + m->shuffles + m->products;
+	t->loads = m->loads;
+	t->issued = m->issued;
+	t->rest = fmax(0, m->issued - arithmetic - m->loads - m->stores - m->shared);
+	t->before = fmax(unit, m->issued / partitions);
+	t->worst = fmax(unit, (m->issued - (1 - REST_MOST) * t->rest) / partitions);
+	t->best = fmax(SHARED_LEAST * unit,
+		       (m->issued - (1 - REST_LEAST) * t->rest - (1 - SHARED_LEAST) * m->loads) /
+			       partitions);
+	return true;
+}
+
+static void tile_conflict(const struct advice_case *c, struct advice_draft *d,
+			  const struct metric_overlap *o)
+{
+	struct occupancy x;
+	int64_t bytes;
+
+	if (!c->cliff || !c->occupancy || c->k->resources.registers <= 0)
+		return;
+	bytes = 4 * (int64_t)o->different * c->occupancy->warps_per_block;
+	if (advice_occupancy(c, c->k->resources.registers, c->cliff->smem_per_block_bytes + bytes,
+			     &x))
+		advice_conflict(d, "a tile takes up to %lld bytes of shared memory: %s",
+				(long long)bytes, advice_room(d, x.blocks_per_sm));
+	advice_conflict(
+		d, "to fill the tile takes a barrier, and words at its edges are loaded twice");
+}
+
+static enum advice_outcome read_neighbours(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct metric_overlap *o = &c->k->access->overlap;
+	const double times = (double)o->asked / o->different;
+	struct tiling t;
+	double us, low = 0;
+	char n[TEXT_NUMBER], pct[TEXT_NUMBER];
+
+	if (!tiling_of(c, &t))
+		return ADVICE_SILENT;
+	us = advice_unit_us(c, t.before);
+	if (100 * us < BUSY_LEAST_PCT * c->us)
+		return ADVICE_SILENT;
+	if (c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)
+		return advice_against(d, "neighbours load each word %s times, but %s",
+				      text_ratio(n, times), advice_saturation(c));
+	advice_evidence(
+		d,
+		"%u %s from 0x%llx on ask for %u words in a warp%s, of which %u are different: each %s times",
+		o->loads, text_plural(o->loads, "load", "loads"), (unsigned long long)o->first,
+		o->asked, o->is_in_loop ? " and some turns" : "", o->different,
+		text_ratio(n, times));
+	advice_evidence(d,
+			"%.0f of %.0f instructions are loads, and %.0f make addresses and the like",
+			t.loads, t.issued, t.rest);
+	if (us > 0 && c->us > 0)
+		advice_evidence(d, "to issue them, or to load, takes %s of the time",
+				text_pct(pct, fmin(100, 100 * us / c->us)));
+	if (advice_gain_unit(d, us, advice_unit_us(c, t.worst)))
+		low = d->item.gain_low_pct;
+	if (!advice_gain_unit(d, us, advice_unit_us(c, t.best)))
+		advice_gain_ratio(d, 1, t.best / t.before);
+	d->item.gain_low_pct = low;
+	tile_conflict(c, d, o);
+	advice_try(
+		d,
+		"load what the block needs into shared memory once, with its edges, and read neighbours from there at "
+		"constant offsets; or let a thread make several results in a row, and keep what they share in registers",
+		"requests to global memory fall to a few for each result, and the instructions that make their addresses",
+		"the L1 gave them as fast, and their addresses were cheap: keep the simpler code");
+	return ADVICE_GIVEN;
+}
+
+enum advice_outcome rule_read_once(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct passes p = passes_of(c);
+	const struct metric_overlap *o = c->k->access ? &c->k->access->overlap : NULL;
+
+	if (p.n)
+		return read_passes(c, d, &p);
+	/* a product has a rule of its own (KBN-A012) */
+	if (!o || !o->loads || !o->different || o->asked < ASKED_LEAST * o->different || !c->sass ||
+	    c->sass->has_products || c->sass->idioms.sums)
+		return ADVICE_SILENT;
+	return read_neighbours(c, d);
 }

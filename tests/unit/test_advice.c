@@ -1158,6 +1158,65 @@ static void test_passes_over_the_same_data(void **state)
 	arena_free(m.arena);
 }
 
+/* 25 loads around each point and 117 instructions for their addresses: 168 issued by 8 warps of 8 blocks an SM. */
+static void test_neighbours_that_load_the_same(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 496, 256);
+	m.sass.hot_loop = -1;
+	m.sass.loops_n = 0;
+	m.sass.trips_known = true;
+	m.sass.whole = (struct metric_mix){.issued = 168, .fma = 25, .loads = 25, .stores = 1};
+	m.access.sites = m.sites;
+	m.access.sites_n = m.access.sites_all = 1;
+	m.access.overlap = (struct metric_overlap){
+		.loads = 25, .first = 0x100, .asked = 800, .different = 180};
+	m.k.access = &m.access;
+	m.sites[0] = (struct metric_site){.offset = 0x100,
+					  .op = "LDG.E",
+					  .kind = "load",
+					  .requests = derived(132.0 * 496 * 8 * 25),
+					  .sectors_per_request = derived(4),
+					  .excess = derived(0),
+					  .lane_bytes = 4};
+	set_class(&m, "compute", 62, 21);
+	m.k.times.median = 132;
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	/* 84.2 of 132 us; three quarters of what half of 117 take; 85% of those and three quarters of 25, and a tenth */
+	assert_int_equal(a->gain_low_pct, 16);
+	assert_int_equal(a->gain_high_pct, 50);
+	assert_true(any_has(a->evidence, a->evidence_n, "800 words in a warp, of which 180"));
+	assert_true(any_has(a->evidence, a->evidence_n, "117 make addresses"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "up to 5760 bytes of shared memory: 8"));
+	/* hidden; not known how often; of memory; as in a product; once */
+	m.k.times.median = 300;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.k.times.median = 132;
+	m.sass.trips_known = false;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.sass.trips_known = true;
+	set_class(&m, "balanced", 62, 80);
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	assert_non_null(against(&m, ADVICE_READ_ONCE));
+	set_class(&m, "compute", 62, 21);
+	m.sass.idioms.sums = 1;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.sass.idioms.sums = 0;
+	m.access.overlap.different = 400;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	arena_free(m.arena);
+}
+
 /* Half of the lanes on each side of 200 and 600 instructions, of 1000: half of 80% is issued for idle lanes. */
 static void test_lanes_that_part(void **state)
 {
@@ -1618,6 +1677,8 @@ static void any_sites(struct made *m)
 						   .first = 16 * draw(3),
 						   .is_everywhere = draw(2)};
 	m->access.divergence_pct = any_quantity(100);
+	m->access.overlap = (struct metric_overlap){
+		.loads = draw(3), .asked = 1 + draw(999), .different = 1 + draw(99)};
 	m->access.excess_sectors = any_quantity(1e6);
 	m->k.access = draw(3) ? &m->access : NULL;
 }
@@ -1791,6 +1852,8 @@ static void check_item(const struct made *m, const struct metric_advice *a, uint
 	case ADVICE_FP64:
 	case ADVICE_LAUNCH:
 	case ADVICE_DEBUG_BUILD:
+	case ADVICE_REUSE:
+	case ADVICE_READ_ONCE:
 	case ADVICE_ISOLATE: break;
 	default:
 		if (a->gain_high_pct > left + 1e-6)
@@ -1866,6 +1929,7 @@ int main(void)
 		cmocka_unit_test(test_atomics_that_meet),
 		cmocka_unit_test(test_bank_conflicts),
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_neighbours_that_load_the_same),
 		cmocka_unit_test(test_passes_over_the_same_data),
 		cmocka_unit_test(test_operands_that_are_loaded_for_each_multiply_add),
 		cmocka_unit_test(test_lanes_that_part),

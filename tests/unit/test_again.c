@@ -1,5 +1,5 @@
 /*
- * test_again.c - loads of what a warp has loaded before: kernels of tests/golden/access/again.cu on five
+ * test_again.c - loads of what a warp, or a lane beside, has loaded before: kernels of tests/golden/access/again.cu on five
  * architectures, whatever is known of their arguments.
  */
 #include "kbn_test.h"
@@ -12,21 +12,36 @@
 struct row {
 	const char *kernel;
 	uint32_t least, most; /* such loads */
+	double asked;         /* so often for each word, 0 = no matter */
 };
 
 static const struct row rows[] = {
 	/* copies of a loop that the compiler made count as well */
-	{"three_passes", 2, 64}, {"unrolled_once", 1, 1}, {"straight", 1, 1}, {"written", 0, 0},
-	{"other_row", 0, 0},     {"other_step", 0, 0},    {"either", 0, 0},   {"kept", 0, 0},
-	{"ahead", 0, 0},         {"one_word", 0, 0},
+	{"three_passes", 2, 64, 0},
+	{"unrolled_once", 1, 1, 0},
+	{"straight", 1, 1, 0},
+	{"written", 0, 0, 1},
+	{"other_row", 0, 0, 0},
+	{"other_step", 0, 0, 1},
+	{"either", 0, 0, 1},
+	{"kept", 0, 0, 1},
+	{"ahead", 0, 0, 1},
+	{"one_word", 0, 0, 1},
+	{"tried_again", 0, 0, 1},
+	/* 25 x 32 for 5 x 36; 8 turns of 32 for 39 */
+	{"around", 0, 0, 800 / 180.0},
+	{"window", 0, 0, 256 / 39.0},
+	{"own_rows", 0, 0, 1},
+	{"two_ways", 0, 0, 1},
 };
 
 static void check(const struct cubin *c, const char *arch, const struct row *row, bool has_params)
 {
 	uint8_t params[20] = {0, 0, 0, 0, 0, 0x7f, 0, 0, 0, 0, 0, 0, 0x10, 0x7f, 0, 0, 0, 0x10};
 	uint8_t known[20];
-	struct lanes_launch l = {.grid = {64, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}};
+	struct lanes_launch l = {.grid = {64, 64, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}};
 	struct arena *arena = arena_new();
+	struct lanes_overlap overlap;
 	struct lanes_again *again;
 	struct lanes_code *code;
 	struct kernel_view view;
@@ -55,6 +70,11 @@ static void check(const struct cubin *c, const char *arch, const struct row *row
 		assert_memory_equal(sass_op(&view.cfg.insns[again[i].insn]), "LDG", 3);
 		assert_memory_equal(sass_op(&view.cfg.insns[again[i].first]), "LDG", 3);
 	}
+	assert_int_equal(lanes_overlap(code, &l, &overlap, &e), 0);
+	if (has_params && row->asked > 0 &&
+	    (overlap.different ? (double)overlap.asked / overlap.different : 1) != row->asked)
+		fail_msg("%s sm_%s: %u words are asked for, %u different", row->kernel, arch,
+			 overlap.asked, overlap.different);
 	kernel_view_close(&view);
 	arena_free(arena);
 }

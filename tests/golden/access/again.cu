@@ -154,3 +154,68 @@ extern "C" __global__ void one_word(float *out, float *in, int n)
 	s = whole_sum(s + threadIdx.x);
 	out[threadIdx.x] = s * in[n];
 }
+
+/* Until it is done: the same word of each lane again and again. */
+extern "C" __global__ void tried_again(float *out, const float *in, int n)
+{
+	const float a = ROW[threadIdx.x];
+	int *word = (int *)out + (int)a, old = *word, before;
+
+	do {
+		before = old;
+		old = atomicCAS(word, before, before + __float_as_int(ROW[threadIdx.x]));
+	} while (old != before);
+}
+
+/* Five by five points around each, kept within the field. */
+extern "C" __global__ void around(float *out, const float *in, int n)
+{
+	const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * 4 + threadIdx.x / 32;
+	float s = 0;
+
+#pragma unroll
+	for (int k = 0; k < 25; k++) {
+		const int u = min(max(x + k % 5 - 2, 0), n - 1),
+			  v = min(max(y + k / 5 - 2, 0), n - 1);
+
+		s += in[(long long)v * n + u] * (k + 1);
+	}
+	out[(long long)y * n + x] = s;
+}
+
+/* Sixteen words from each lane's on, one in a turn. */
+extern "C" __global__ void window(float *out, const float *in, int n)
+{
+	const int i = blockIdx.x * 128 + threadIdx.x;
+	float s = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < 16; k++)
+		s = s * 0.5f + in[i + k];
+	out[i] = s;
+}
+
+/* A row of its own for each lane, one word in a turn: nobody else asks for that. */
+extern "C" __global__ void own_rows(float *out, const float *in, int n)
+{
+	const int i = blockIdx.x * 128 + threadIdx.x;
+	float s = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < n; k++)
+		s = s * 0.5f + in[(long long)i * n + k];
+	out[i] = s;
+}
+
+/* The same words by one way or the other. */
+extern "C" __global__ void two_ways(float *out, const float *in, int n)
+{
+	const float *p = in + blockIdx.x * 512 + threadIdx.x;
+	float s;
+
+	if (n & 1)
+		s = p[0] + p[128] * p[256] + p[384];
+	else
+		s = p[0] * p[128] + p[256] * p[384] + sinf(p[0]);
+	out[blockIdx.x * 128 + threadIdx.x] = s;
+}
