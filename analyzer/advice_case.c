@@ -77,8 +77,7 @@ static void find_l2(struct advice_case *c)
 	if (!c->fits_l2 || isnan(c->memory_pct) || !(l2 > 0))
 		return;
 	c->memory_pct *= fmin(1, c->hw->dram_gbps / l2);
-	c->attained_pct = isnan(c->compute_pct) ? c->memory_pct
-						: fmax(c->compute_pct, c->memory_pct);
+	c->attained_pct = fmax(value_or_nan(true, &c->k->roofline.flops_pct), c->memory_pct);
 	if (c->memory_pct >= ROOFLINE_SATURATED_PCT)
 		return;
 	if (c->class == CLASS_MEMORY)

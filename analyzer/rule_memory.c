@@ -359,6 +359,12 @@ static bool more_registers(const struct advice_case *c)
 #define LOCAL_HIDDEN 0.2
 #define LOCAL_SURE   0.75
 
+/* A word of each lane is side by side; where lanes have other indices each touches a sector of its own, of eight words. */
+static double scattered(const struct advice_case *c)
+{
+	return fmin(ACCESS_SECTOR_BYTES / 4.0, fmax(1, c->k->resources.local_bytes / 4.0));
+}
+
 /* Cycles of an SM for the local memory of a warp: at best, at worst; and to issue what is left without it. */
 struct local_cost {
 	double least, most, rest, issue;
@@ -385,19 +391,21 @@ static void gain_of_arrays(const struct advice_case *c, struct advice_draft *d,
 {
 	const struct local_cost all = local_cost(c, &c->sass->whole), turn = local_cost(c, part);
 	const double us = c->us, most = advice_unit_us(c, fmax(all.most, all.issue));
-	double rest = advice_unit_us(c, all.rest), set;
+	const double apart = advice_unit_us(c, fmax(all.most * scattered(c), all.issue));
+	double rest = advice_unit_us(c, all.rest), set, may_set;
 
 	if (!c->sass->trips_known || isnan(us) || isnan(most)) {
 		advice_gain_ratio(d, fmin(1, 2 * turn.rest / fmax(turn.issue, turn.least)),
-				  turn.rest / fmax(turn.issue, turn.most));
+				  turn.rest / fmax(turn.issue, turn.most * scattered(c)));
 		return;
 	}
 	if (c->memory_pct > 0) /* the bytes of the problem stay */
 		rest = fmax(rest, us * c->memory_pct / 100);
 	set = fmin(1, fmax(0, (most / us - LOCAL_HIDDEN) / (LOCAL_SETS - LOCAL_HIDDEN)));
+	may_set = fmin(1, fmax(0, (apart / us - LOCAL_HIDDEN) / (LOCAL_SETS - LOCAL_HIDDEN)));
 	/* Where the unit sets the time its latency does too: all but the rest goes at best. */
 	advice_gain(d, 100 * LOCAL_SURE * set * fmax(0, fmin(most, us) - rest) / us,
-		    100 * fmax(0, fmin(most, us) + set * fmax(0, us - most) - rest) / us);
+		    100 * fmax(0, fmin(apart, us) + may_set * fmax(0, us - apart) - rest) / us);
 }
 
 /* In shared memory, a column for each thread. */

@@ -282,7 +282,7 @@ static void test_a_kernel_without_loops_is_one_turn(void **state)
 	assert_non_null(a);
 	assert_true(any_has(a->evidence, a->evidence_n,
 			    "a warp moves 64 bytes in all; 64 warps on an SM: 4"));
-	assert_true(a->gain_low_pct >= 55 && a->gain_low_pct <= 57);
+	assert_true(a->gain_low_pct >= 53 && a->gain_low_pct <= 55);
 	assert_true(a->gain_high_pct >= 80 && a->gain_high_pct <= 83);
 	/* the second load waits for the first */
 	m.sass.straight_loads = 2;
@@ -541,7 +541,14 @@ static void test_waves(void **state)
 	a = given(&m, ADVICE_PARALLELISM);
 	assert_non_null(a);
 	assert_true(any_has(a->evidence, a->evidence_n, "8 blocks for 132 SMs: 124 never work"));
-	assert_true(a->gain_low_pct >= 90 && a->gain_high_pct <= 99.4);
+	/* two warps on a scheduler without loads: one of them alone may take as long as half of that */
+	assert_true(a->gain_low_pct >= 38 && a->gain_low_pct <= 42);
+	m.sass.hot.loads = 1; /* the turns of a loop that loads can be shared out */
+	build(&m);
+	a = given(&m, ADVICE_PARALLELISM);
+	assert_non_null(a);
+	assert_true(a->gain_low_pct >= 89 && a->gain_high_pct <= 99.4);
+	m.sass.hot.loads = 0;
 	/* without a time it may be over before a second block could help */
 	m.k.times.median = NAN;
 	build(&m);
@@ -555,7 +562,7 @@ static void test_waves(void **state)
 	build(&m);
 	a = given(&m, ADVICE_TAIL);
 	assert_non_null(a);
-	assert_true(a->gain_low_pct >= 9 && a->gain_low_pct <= 11.1);
+	assert_true(a->gain_low_pct >= 5 && a->gain_low_pct <= 8);
 	assert_true(a->gain_high_pct >= 26 && a->gain_high_pct <= 28);
 	assert_null(given(&m, ADVICE_PARALLELISM));
 	arena_free(m.arena);
@@ -602,9 +609,9 @@ static void test_excess_sectors(void **state)
 	a = given(&m, ADVICE_COALESCE);
 	assert_non_null(a);
 	assert_true(any_has(a->evidence, a->evidence_n, path));
-	/* of 36 sectors 8 are needed: 77.8% at most, where the caches deliver two thirds of the rest 53.8% */
+	/* of 36 sectors 8 are needed: 77.8% at most, where the caches deliver two thirds of the rest 53.8%, less 4% of what is left */
 	assert_true(a->gain_high_pct <= 78 && a->gain_high_pct >= 76);
-	assert_true(a->gain_low_pct >= 51 && a->gain_low_pct <= 54);
+	assert_true(a->gain_low_pct >= 49 && a->gain_low_pct <= 52);
 	set_class(&m, "compute", 80, 20);
 	build(&m);
 	assert_null(given(&m, ADVICE_COALESCE));
@@ -812,7 +819,7 @@ static void test_bank_conflicts(void **state)
 	build(&m);
 	a = given(&m, ADVICE_BANK_CONFLICTS);
 	assert_non_null(a);
-	assert_true(a->gain_high_pct == 35 && a->gain_low_pct == 13);
+	assert_true(a->gain_high_pct == 35 && a->gain_low_pct == 9);
 	set_class(&m, "compute", 70, 20);
 	build(&m);
 	assert_null(given(&m, ADVICE_BANK_CONFLICTS));
@@ -968,7 +975,7 @@ static void test_reuse(void **state)
 	build(&m);
 	a = given(&m, ADVICE_REUSE);
 	assert_non_null(a);
-	assert_int_equal(a->gain_low_pct, 6);
+	assert_int_equal(a->gain_low_pct, 2);
 	assert_int_equal(a->gain_high_pct, 21);
 	assert_true(any_has(a->conflicts, a->conflicts_n,
 			    "32 registers more: 4 blocks and 32 warps per SM (64 now)"));
@@ -1022,7 +1029,7 @@ static void test_operands_that_are_loaded_for_each_multiply_add(void **state)
 	a = given(&m, ADVICE_REUSE);
 	assert_non_null(a);
 	/* three quarters of half of 80%; at best issuing what is left takes 10 of 32 cycles */
-	assert_int_equal(a->gain_low_pct, 30);
+	assert_int_equal(a->gain_low_pct, 27);
 	assert_int_equal(a->gain_high_pct, 69);
 	assert_true(
 		any_has(a->evidence, a->evidence_n, "load/store unit 32.0 cycles (shared memory)"));
@@ -1032,7 +1039,7 @@ static void test_operands_that_are_loaded_for_each_multiply_add(void **state)
 	m.sites[0].sectors_per_request = derived(64);
 	m.sites[0].excess = derived(32);
 	build(&m);
-	assert_int_equal(given(&m, ADVICE_REUSE)->gain_low_pct, 30);
+	assert_int_equal(given(&m, ADVICE_REUSE)->gain_low_pct, 27);
 	/* hidden */
 	m.k.times.median = 250;
 	build(&m);
@@ -1069,7 +1076,7 @@ static void test_operands_that_are_loaded_for_each_multiply_add(void **state)
 	build(&m);
 	a = given(&m, ADVICE_REUSE);
 	assert_non_null(a);
-	assert_int_equal(a->gain_low_pct, 22);
+	assert_int_equal(a->gain_low_pct, 19);
 	assert_non_null(strstr(a->change, "shared memory"));
 	arena_free(m.arena);
 }
@@ -1112,7 +1119,7 @@ static void test_passes_over_the_same_data(void **state)
 	a = given(&m, ADVICE_READ_ONCE);
 	assert_non_null(a);
 	/* 128 MB from the L2 take 13.8 of 100 us, three quarters of it; a third of all bytes, 0.6 us stay */
-	assert_int_equal(a->gain_low_pct, 10);
+	assert_int_equal(a->gain_low_pct, 6);
 	assert_int_equal(a->gain_high_pct, 34);
 	assert_true(any_has(a->evidence, a->evidence_n, "at 0x510 reads what the load at 0x200"));
 	assert_true(any_has(a->evidence, a->evidence_n, "128 MB of 384 MB"));
@@ -1188,7 +1195,7 @@ static void test_neighbours_that_load_the_same(void **state)
 	a = given(&m, ADVICE_READ_ONCE);
 	assert_non_null(a);
 	/* 84.2 of 132 us; three quarters of what half of 117 take; 85% of those and three quarters of 25, and a tenth */
-	assert_int_equal(a->gain_low_pct, 16);
+	assert_int_equal(a->gain_low_pct, 13);
 	assert_int_equal(a->gain_high_pct, 50);
 	assert_true(any_has(a->evidence, a->evidence_n, "800 words in a warp, of which 180"));
 	assert_true(any_has(a->evidence, a->evidence_n, "117 make addresses"));
@@ -1242,7 +1249,7 @@ static void test_lanes_that_part(void **state)
 	assert_non_null(a);
 	assert_true(any_has(a->evidence, a->evidence_n, "16 of 32 take it"));
 	assert_true(a->gain_high_pct <= 44 && a->gain_high_pct >= 43);
-	assert_true(a->gain_low_pct <= 28 && a->gain_low_pct >= 26);
+	assert_true(a->gain_low_pct <= 26 && a->gain_low_pct >= 23);
 	/* at the bandwidth of memory the issue slots are free */
 	set_class(&m, "memory", 20, 70);
 	build(&m);
@@ -1414,6 +1421,11 @@ static void test_arrays_in_local_memory_are_no_spills(void **state)
 		    a->gain_high_pct < 90);
 	/* ten times as long: the unit is hidden */
 	m.k.times.median = 1500;
+	build(&m);
+	a = given(&m, ADVICE_SPILLS);
+	/* unless lanes have indices of their own, and a sector each */
+	assert_true(a && a->gain_low_pct == 0 && a->gain_high_pct > 90);
+	m.k.times.median = 15000;
 	build(&m);
 	a = given(&m, ADVICE_SPILLS);
 	assert_true(a && a->gain_low_pct == 0 && a->gain_high_pct < 10);
