@@ -19,7 +19,7 @@
 /* Two expected gains that differ by less have no clear winner. */
 #define GAIN_CLOSE_PCT 5.0
 
-enum roof { SAME, MOVES };
+enum roof { SAME, FEWER, MOVES };
 
 const struct advice_row advice_rows[ADVICE_N] = {
 #define RULE(name, id, title, function, roof, source) {id, title, source},
@@ -123,6 +123,14 @@ struct result {
 	enum advice_id rule;
 };
 
+/* The share of the time that the kernel would take at its roof, be it that of issuing what it executes. */
+static double roof_pct(const struct advice_case *c, enum roof roof)
+{
+	const double issue = roof == SAME ? c->issue_pct : NAN;
+
+	return roof == MOVES ? NAN : fmax(c->attained_pct, issue);
+}
+
 /* What is left to gain at the very most. */
 static double most_pct(const struct advice_case *c, enum roof roof, bool is_fixed_shared)
 {
@@ -130,17 +138,17 @@ static double most_pct(const struct advice_case *c, enum roof roof, bool is_fixe
 
 	if (!isnan(c->us) && !is_fixed_shared)
 		most = fmax(0, 100 * (c->us - ADVICE_FIXED_LEAST_US) / c->us);
-	if (roof == SAME && !isnan(c->attained_pct))
-		most = fmin(most, fmax(0, 100 - c->attained_pct));
+	if (!isnan(roof_pct(c, roof)))
+		most = fmin(most, fmax(0, 100 - roof_pct(c, roof)));
 	return most;
 }
 
 /* What is surely left: a roof by data sheet is seldom reached (ADVICE_NEAR_BANDWIDTH_PCT). */
 static double sure_pct(const struct advice_case *c, enum roof roof)
 {
-	if (roof != SAME || isnan(c->attained_pct))
+	if (isnan(roof_pct(c, roof)))
 		return 100;
-	return fmax(0, 100 * (1 - c->attained_pct / ADVICE_NEAR_BANDWIDTH_PCT));
+	return fmax(0, 100 * (1 - roof_pct(c, roof) / ADVICE_NEAR_BANDWIDTH_PCT));
 }
 
 /* A saving is the difference of two times, each known to a few percent: so much of what is left may be more. */
