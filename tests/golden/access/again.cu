@@ -37,12 +37,12 @@ extern "C" __global__ void unrolled_once(float *out, const float *in, int n)
 	float m = 0, s = 0;
 
 #pragma unroll 4
-	for (int i = threadIdx.x; i < 4096; i += 128)
-		m += ROW[i];
+	for (int k = 0; k < 32; k++)
+		m += ROW[threadIdx.x + 128 * k];
 	m = whole_sum(m);
 #pragma unroll 1
-	for (int i = threadIdx.x; i < 4096; i += 128)
-		s += (ROW[i] - m) * (ROW[i] - m);
+	for (int k = 0; k < 32; k++)
+		s += (ROW[threadIdx.x + 128 * k] - m) * (ROW[threadIdx.x + 128 * k] - m);
 	out[blockIdx.x * 128 + threadIdx.x] = s;
 }
 
