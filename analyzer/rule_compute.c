@@ -165,33 +165,92 @@ enum advice_outcome rule_fp64(const struct advice_case *c, struct advice_draft *
 
 /* ------------------------------------------------------------------------------------- chains */
 
+/* A chain outside of loops that is worth a word: as long as some loads. */
+#define STRAIGHT_LEAST 1000.0
+/* Of a load in such a chain, as chain.h assumes it. */
+#define STRAIGHT_LOAD  400.0
+/* A chain takes so much longer than its latencies at most: clocks, and what starts and ends a kernel. */
+#define CHAIN_SLACK    1.25
+/* From so much of the time on the chain sets it; below the other other things do. */
+#define CHAIN_SETS     0.8
+#define CHAIN_HIDDEN   0.4
+
+/* A chain of arithmetic, in a turn of the hottest loop or in code without loops, and what issues it. */
+struct arithmetic {
+	double cycles, issue;
+	double times; /* that a warp goes through it, NaN = not known */
+};
+
+static bool arithmetic_of(const struct advice_case *c, struct arithmetic *out)
+{
+	const struct metric_sass *s = c->sass;
+	const struct metric_loop *l = c->hot;
+
+	if (s && !s->loops_n) {
+		/* once through, the loads may well be the time */
+		if (isnan(c->us))
+			return false;
+		*out = (struct arithmetic){s->straight_cycles - STRAIGHT_LOAD * s->straight_loads,
+					   s->straight_issue_cycles, 1};
+		return out->cycles >= STRAIGHT_LEAST && out->issue > 0 && s->whole.local <= 0;
+	}
+	/* What waits for memory in every turn is not held up by the chain of its arithmetic. */
+	if (!l || !(l->recurrence_cycles > 0) || !(l->issue_cycles > 0) ||
+	    l->recurrence_loads > 0 || s->hot.loads + s->hot.copies + s->hot.local > 0)
+		return false;
+	*out = (struct arithmetic){l->recurrence_cycles, l->issue_cycles,
+				   l->trips > 0 && l->depth == 1 ? (double)l->trips : NAN};
+	return true;
+}
+
+/* Of the time, as far as it is known. */
+static double share_of(const struct advice_case *c, const struct arithmetic *x)
+{
+	const double waves = c->occupancy && c->occupancy->waves > 1 ? ceil(c->occupancy->waves)
+								     : 1;
+	const double share = x->cycles * x->times * waves / c->clock_mhz / c->us;
+
+	return isnan(share) ? 1 : fmin(1, share);
+}
+
 enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct metric_loop *l = c->hot;
 	const double partitions = c->hw->arch.partitions;
-	double warps, issue, ratio;
-	char chain[TEXT_NUMBER], turn[TEXT_NUMBER];
+	struct arithmetic x;
+	double warps, issue, ratio, share, sure;
+	char chain[TEXT_NUMBER], turn[TEXT_NUMBER], pct[TEXT_NUMBER];
 
-	if (!l || !(l->recurrence_cycles > 0) || !(l->issue_cycles > 0) ||
-	    l->recurrence_loads > 0 || isnan(c->resident) || !(partitions > 0))
-		return ADVICE_SILENT;
-	/* What waits for memory in every turn is not held up by the chain of its arithmetic. */
-	if (c->sass->hot.loads + c->sass->hot.copies + c->sass->hot.local > 0)
+	if (isnan(c->resident) || !(partitions > 0) || !arithmetic_of(c, &x))
 		return ADVICE_SILENT;
 	warps = fmax(1, c->resident / partitions);
-	issue = warps * l->issue_cycles;
-	if (issue >= l->recurrence_cycles)
+	issue = warps * x.issue;
+	if (issue >= x.cycles)
 		return ADVICE_SILENT;
 	if (c->class == CLASS_COMPUTE || c->class == CLASS_MEMORY || c->class == CLASS_BALANCED)
-		return advice_against(d, "the chain of a turn takes %s cycles, but %s",
-				      text_real(chain, l->recurrence_cycles), advice_saturation(c));
-	ratio = issue / l->recurrence_cycles;
-	advice_evidence(d, "the longest chain through a turn of the loop at 0x%llx takes %s cycles",
-			(unsigned long long)l->start, text_real(chain, l->recurrence_cycles));
-	advice_evidence(d, "to issue a turn takes %s cycles, of %.1f warps on each scheduler %s",
-			text_real(turn, l->issue_cycles), warps, text_real(chain, issue));
+		return advice_against(d, "the chain %s takes %s cycles, but %s",
+				      c->sass->loops_n ? "of a turn" : "through the code",
+				      text_real(chain, x.cycles), advice_saturation(c));
+	ratio = issue / x.cycles;
+	share = share_of(c, &x);
+	sure = fmin(1, fmax(0, (share - CHAIN_HIDDEN) / (CHAIN_SETS - CHAIN_HIDDEN)));
+	text_real(chain, x.cycles);
+	if (c->sass->loops_n)
+		advice_evidence(
+			d, "the longest chain through a turn of the loop at 0x%llx takes %s cycles",
+			(unsigned long long)c->hot->start, chain);
+	else
+		advice_evidence(d,
+				"the longest chain of arithmetic through the code takes %s cycles",
+				chain);
+	advice_evidence(d, "to issue %s takes %s cycles, of %.1f warps on each scheduler %s",
+			c->sass->loops_n ? "a turn" : "the code", text_real(turn, x.issue), warps,
+			text_real(chain, issue));
+	if (share < 1)
+		advice_evidence(d, "by its latencies the chain takes %s of the time",
+				text_pct(pct, 100 * share));
 	advice_stalls(d, advice_stall(c, wait), "wait for an earlier instruction");
-	advice_gain_ratio(d, fmin(1, 1.2 * ratio), ratio);
+	advice_gain_ratio(d, 1 - sure * (1 - fmin(1, 1.2 * ratio)),
+			  1 - fmin(1, CHAIN_SLACK * share) * (1 - ratio));
 	advice_conflict(d, "several accumulators take registers and round in another order");
 	advice_try(d,
 		   advice_text(d, "%.0f independent accumulators, added at the end; or more warps",

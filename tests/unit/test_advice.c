@@ -1544,6 +1544,30 @@ static void test_chains_matter_where_no_other_warp_fills_them(void **state)
 	build(&m);
 	assert_null(given(&m, ADVICE_ILP));
 	arena_free(m.arena);
+	/* no loop: 16,400 cycles with one load, of 16 us about half */
+	make(&m, "NVIDIA H200", 132, 128);
+	m.sass.loops_n = 0;
+	m.sass.hot_loop = -1;
+	m.sass.straight_cycles = 16400;
+	m.sass.straight_loads = m.sass.straight_all_loads = 1;
+	m.sass.straight_issue_cycles = 4100;
+	m.k.times.median = 16;
+	build(&m);
+	a = given(&m, ADVICE_ILP);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "through the code takes 16,000 cycles"));
+	assert_true(a->gain_low_pct > 10 && a->gain_low_pct < 30);
+	assert_true(a->gain_high_pct > 40 && a->gain_high_pct < 50);
+	/* a third of the time: other things take it */
+	m.k.times.median = 27;
+	build(&m);
+	a = given(&m, ADVICE_ILP);
+	assert_true(a && a->gain_low_pct == 0 && a->gain_high_pct < 30);
+	m.sass.straight_cycles = 1300; /* 900 are no longer than some loads */
+	m.sass.straight_issue_cycles = 100;
+	build(&m);
+	assert_null(given(&m, ADVICE_ILP));
+	arena_free(m.arena);
 	/* loads in one chain, against loads that are independent */
 	make(&m, "NVIDIA H200", 132, 128);
 	m.sass.hot_loop = 0;
@@ -1751,6 +1775,8 @@ static void make_any(struct made *m)
 	m->loop.issue_cycles = any_real(200);
 	m->sass.straight_loads = any_real(80);
 	m->sass.straight_all_loads = any_real(80);
+	m->sass.straight_cycles = any_real(20000);
+	m->sass.straight_issue_cycles = any_real(4000);
 	m->sass.trips_known = draw(2);
 	m->sass.hot_loop = (int64_t)draw(2) - 1;
 	m->sass.has_products = !draw(3);
