@@ -893,11 +893,38 @@ static bool waits_elsewhere(const struct advice_case *c, const struct stream *s)
 	       c->memory_pct < FLIGHT_REACHED * allowed_pct(c, s) * sms;
 }
 
+/* What would have to be in flight: more than is, of the memory that is farther from it. */
+static void say_wanted(const struct advice_case *c, const struct stream *s, struct advice_draft *d)
+{
+	const double has = s->resident * (s->m->load_bytes + s->m->store_bytes);
+	const double wants = ADVICE_DRAM_MOST * advice_dram_rate(c);
+	const bool is_l2 = in_flight(s, ADVICE_L2_MOST, advice_l2_rate(c)) <
+			   in_flight(s, ADVICE_DRAM_MOST, advice_dram_rate(c));
+	const double latency = is_l2 ? ADVICE_L2_MOST : ADVICE_DRAM_MOST;
+	const double turn = s->chain * latency + s->issue;
+	char text[TEXT_NUMBER];
+
+	if (has < wants) {
+		advice_evidence(
+			d,
+			"DRAM at a latency of %.0f cycles needs %s per SM in flight to be busy (bandwidth x latency)",
+			ADVICE_DRAM_MOST, text_bytes(text, (int64_t)wants));
+		return;
+	}
+	advice_evidence(
+		d,
+		"%s delivers %s to an SM in the %.0f cycles that a turn takes (a latency of %.0f, and issue for all warps)",
+		is_l2 ? "the L2" : "DRAM",
+		text_bytes(text,
+			   (int64_t)(turn * (is_l2 ? advice_l2_rate(c) : advice_dram_rate(c)))),
+		turn, s->chain * latency);
+}
+
 enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct advice_draft *d)
 {
 	struct stream s;
 	double least, most, bytes;
-	char has[TEXT_NUMBER], wants[TEXT_NUMBER], pct[TEXT_NUMBER], allowed[TEXT_NUMBER];
+	char has[TEXT_NUMBER], pct[TEXT_NUMBER], allowed[TEXT_NUMBER];
 
 	if (!stream_of(c, &s) || c->class == CLASS_COMPUTE || c->class == CLASS_BALANCED)
 		return ADVICE_SILENT;
@@ -930,11 +957,7 @@ enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct adv
 			d,
 			"a turn of the hottest loop moves %.0f bytes per warp; %.0f warps on an SM: %s in flight",
 			bytes, c->resident, text_bytes(has, (int64_t)(c->resident * bytes)));
-	advice_evidence(
-		d,
-		"DRAM at a latency of %.0f cycles needs %s per SM in flight to be busy (bandwidth x latency)",
-		ADVICE_DRAM_MOST,
-		text_bytes(wants, (int64_t)(ADVICE_DRAM_MOST * advice_dram_rate(c))));
+	say_wanted(c, &s, d);
 	if (!isnan(c->memory_pct))
 		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
 	if (c->occupancy && c->occupancy->limiter == LIMIT_BLOCKS)

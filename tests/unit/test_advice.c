@@ -300,6 +300,15 @@ static void test_a_kernel_without_loops_is_one_turn(void **state)
 	build(&m);
 	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
 	arena_free(m.arena);
+	/* 16 KB are more than DRAM needs (14.4), and less than the L2 delivers: 37 bytes in 281 + 336 cycles */
+	make_flat(&m, 4);
+	set_class(&m, "latency", 0, 50);
+	build(&m);
+	a = given(&m, ADVICE_BYTES_IN_FLIGHT);
+	assert_non_null(a);
+	assert_false(any_has(a->evidence, a->evidence_n, "DRAM at a latency"));
+	assert_true(any_has(a->evidence, a->evidence_n, "the L2 delivers 22."));
+	arena_free(m.arena);
 	/* 16 bytes are enough, and so is a grid that is all there at once */
 	make_flat(&m, 16);
 	build(&m);
