@@ -655,6 +655,27 @@ static bool read_overlap(struct access_reader *k, struct metric_access *out, str
 	return true;
 }
 
+/* Times that looking for what is loaded again goes through the code. */
+#define PASSES_AGAIN 4u
+
+/* Takes so many from the steps that are left, where these are limited; false = they are fewer. */
+static bool spend(const struct access_reader *k, uint64_t steps)
+{
+	if (!k->l->steps)
+		return true;
+	if (*k->l->steps < steps)
+		return false;
+	*k->l->steps -= steps;
+	return true;
+}
+
+static bool read_again(struct access_reader *k, struct metric_access *out, struct err *e)
+{
+	return !spend(k, (uint64_t)PASSES_AGAIN * k->g.insns_n) ||
+	       (read_overlap(k, out, e) &&
+		lanes_again(k->code, &k->launch, k->scratch, &k->again, &k->again_n, e) == 0);
+}
+
 static bool read_all(struct access_reader *k, struct metric_access *out, struct err *e)
 {
 	struct metric_site *sites;
@@ -672,8 +693,7 @@ static bool read_all(struct access_reader *k, struct metric_access *out, struct 
 		return false;
 	if (!k->has_any && !k->samples_n)
 		return true;
-	if (!read_overlap(k, out, e) ||
-	    lanes_again(k->code, &k->launch, k->scratch, &k->again, &k->again_n, e) != 0)
+	if (!read_again(k, out, e))
 		return false;
 	k->passes = arena_array(k->scratch, k->g.blocks_n, 1);
 	if (!k->passes || !gather(k))
