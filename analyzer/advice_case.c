@@ -106,7 +106,9 @@ void advice_case_init(struct advice_case *c, const struct model_kernel *k,
 	c->attained_pct = value_or_nan(c->class != CLASS_UNKNOWN, &r->attained_pct);
 	c->compute_pct = value_or_nan(c->class != CLASS_UNKNOWN, &r->sol_compute_pct);
 	c->memory_pct = value_or_nan(c->class != CLASS_UNKNOWN, &r->sol_memory_pct);
-	c->issue_pct = r->issue_pct.low <= 100 ? r->issue_pct.low : NAN;
+	c->issue_pct = fmax(r->issue_pct.low, r->pipe_pct);
+	if (c->issue_pct > 100)
+		c->issue_pct = NAN;
 	find_l2(c);
 	find_loops(c);
 	find_grid(c);

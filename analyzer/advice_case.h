@@ -43,7 +43,7 @@ struct advice_case {
 	 * much DRAM delivered; dram_pct is of DRAM in any case.
 	 */
 	double attained_pct, compute_pct, memory_pct, dram_pct;
-	double issue_pct; /* of the issue slots, at least */
+	double issue_pct; /* of the issue slots, or of the busiest pipe, at least */
 	bool fits_l2;
 };
 

@@ -527,32 +527,6 @@ static struct quantity warp_instructions(struct access_reader *k)
 					    access_why_sampled);
 }
 
-/* Of one look: what is surely executed. Nothing of what is called. */
-static double instructions_least(struct access_reader *k, struct access_look *at)
-{
-	double sum = 0;
-
-	for (uint32_t b = 0; b < k->g.blocks_n; b++)
-		if (at->r.blocks[b].is_reached && !cfg_is_called(&k->g, b))
-			sum += access_times_least(k, at, b) *
-			       (k->g.blocks[b].end - k->g.blocks[b].first);
-	return sum;
-}
-
-static double warp_instructions_least(struct access_reader *k)
-{
-	struct access_tally t = {.is_weight_known = true};
-	const double of_any = k->has_any ? instructions_least(k, &k->any) * k->warps : 0;
-	struct access_mean m;
-
-	for (unsigned i = 0; i < k->samples_n; i++) {
-		t.value[i] = t.low[i] = t.high[i] = instructions_least(k, &k->samples[i]);
-		t.weight[i] = k->samples[i].weight;
-	}
-	m = access_mean(k, &t, 1, INFINITY);
-	return fmax(of_any, m.low * m.weight);
-}
-
 /* Lanes that wait while others of their warp execute, in instructions. */
 struct idling {
 	double idle, all; /* of code that is executed a known number of times */
@@ -751,8 +725,7 @@ static void sum_up(struct access_reader *k, struct metric_access *out)
 	out->global_load_bytes = all_by_lane(k, out, "load", true, 1u << LANES_LOAD);
 	out->global_store_bytes = all_by_lane(k, out, "store", true, 1u << LANES_STORE);
 	out->warp_instructions = warp_instructions(k);
-	if (!quantity_known(&out->warp_instructions))
-		out->warp_instructions.low = warp_instructions_least(k);
+	k->no_memory |= !access_units(k, out);
 }
 
 const struct metric_access *kernel_access_read(const struct kernel_access_launch *l,
@@ -782,6 +755,7 @@ const struct metric_access *kernel_access_read(const struct kernel_access_launch
 				  : err_set(e, ERR_MEMORY, -1, "no memory") == 0;
 		if (is_good) {
 			sum_up(k, out);
+			is_good = !k->no_memory || err_set(e, ERR_MEMORY, -1, "no memory") == 0;
 			out->sites_all = out->sites_n;
 			if (out->sites_n > SITES_MOST)
 				out->sites_n = SITES_MOST;

@@ -122,6 +122,12 @@ struct quantity access_lanes(struct access_reader *k, const struct access_place 
 /* The weights of a tally of one place: the requests that a sample stands for, its warps where those are not known. */
 void access_weigh(struct access_reader *k, const struct access_place *p, struct access_tally *t);
 
+/*
+ * Into `out` the pipe that is busiest and for how long at least, and where the instructions are not known how many at least;
+ * false: memory has run out (kernel_access_unit.c).
+ */
+bool access_units(struct access_reader *k, struct metric_access *out);
+
 /* Iterations of a loop whenever it is entered, as the launch decides, else as the code does; 0 = not known. */
 uint64_t access_trips(const struct access_reader *k, const struct lanes_result *r, uint32_t loop);
 

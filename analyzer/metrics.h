@@ -201,6 +201,9 @@ struct metric_access {
 	 * ask for, however many sectors that takes.
 	 */
 	struct quantity warp_instructions, global_load_bytes, global_store_bytes;
+	/* Cycles of a scheduler that the busiest pipe has for all of them, at least; 0 = not known. "ALU" */
+	double pipe_cycles;
+	const char *pipe;
 	struct metric_overlap overlap;
 	const struct metric_site
 		*sites; /* by excess, the largest first; not known last, then branches */

@@ -100,6 +100,10 @@ int model_roofline(struct model_kernel *k, const struct model_device *d,
 	in.instructions = k->access ? k->access->warp_instructions
 				    : quantity_unknown("the code was not interpreted");
 	in.time_us = time_of(k);
+	if (k->access) {
+		in.pipe_cycles = k->access->pipe_cycles;
+		in.pipe = k->access->pipe;
+	}
 	in.precision = roofline_precision(&d->hw, k->work.dtype, on_tensor(k->code.sass),
 					  sums_fp32(k->code.sass));
 	in.precision.pct = reachable_pct(&d->hw.arch, k->code.sass, in.precision.peak);

@@ -208,36 +208,55 @@ static struct quantity attained(const struct quantity *compute, const struct qua
 	return q;
 }
 
-/* Share of the issue slots. At a clock below the one that is known it is more. */
-static struct quantity issue_share(const struct roofline_input *in)
+/* Cycles of all schedulers in a us. At a clock below the one that is known they are fewer. */
+static double scheduler_cycles(const struct roofline_input *in)
 {
 	const struct arch_device *d = in->device;
-	const double slots = in->sm_count > 0 && d->arch_known && d->clock_mhz > 0
-				     ? (double)in->sm_count * d->arch.partitions * d->clock_mhz
-				     : NAN;
-	struct quantity q = share(&in->instructions, &in->time_us, slots,
+
+	return in->sm_count > 0 && d->arch_known && d->clock_mhz > 0
+		       ? (double)in->sm_count * d->arch.partitions * d->clock_mhz
+		       : NAN;
+}
+
+static double at_least(const struct roofline_input *in, double cycles)
+{
+	return quantity_known(&in->time_us) && in->time_us.high > 0
+		       ? real(100 * cycles / (scheduler_cycles(in) * in->time_us.high))
+		       : NAN;
+}
+
+static struct quantity issue_share(const struct roofline_input *in)
+{
+	struct quantity q = share(&in->instructions, &in->time_us, scheduler_cycles(in),
 				  "SMs, schedulers or clock are not known");
 
-	if (!quantity_known(&in->instructions) && quantity_known(&in->time_us) &&
-	    in->time_us.high > 0 && slots > 0)
-		q.low = real(100 * in->instructions.low / (slots * in->time_us.high));
+	if (!quantity_known(&in->instructions))
+		q.low = at_least(in, in->instructions.low);
 	return q;
 }
 
-/* The busiest unit that is known: what is issued for certain, where that is more than the work makes of its peak. */
-static struct quantity busiest(const struct quantity *compute, const struct quantity *issue)
+/* The busiest unit that is known: what is certain of issue and pipes, where that is more than the work of its peak. */
+static struct quantity busiest(const struct roofline *r, const char *pipe)
 {
+	const struct quantity *issue = &r->issue_pct, *flops = &r->flops_pct;
 	struct quantity q = *issue;
 
-	if (!quantity_known(compute) || !(issue->low > compute->value) || issue->low > 100)
-		return *compute;
-	if (!quantity_known(issue)) {
-		q.value = issue->low;
-		q.high = NAN;
-		q.label = QUANTITY_ESTIMATED;
-		q.by = QUANTITY_BY_INTERPRETER;
-	}
+	if (!quantity_known(flops) || !(fmax(issue->low, r->pipe_pct) > flops->value) ||
+	    fmax(issue->low, r->pipe_pct) > 100)
+		return *flops;
 	q.why = "share of the slots in which warps issue, the busiest unit that is known";
+	if (r->pipe_pct > issue->low) {
+		q.value = q.low = r->pipe_pct;
+		q.why = !strcmp(pipe, "ALU")
+				? "share of the cycles of the ALU, the busiest unit that is known"
+				: "share of the cycles of a pipe, the busiest unit that is known";
+	} else if (quantity_known(issue)) {
+		return q;
+	}
+	q.value = q.low;
+	q.high = NAN;
+	q.label = QUANTITY_ESTIMATED;
+	q.by = QUANTITY_BY_INTERPRETER;
 	return q;
 }
 
@@ -271,6 +290,7 @@ int roofline_build(struct roofline *r, const struct roofline_input *in, struct a
 	r->attained_pct = attained(&r->sol_compute_pct, &r->sol_memory_pct);
 	r->issue_pct = issue_share(in);
 	r->flops_pct = r->sol_compute_pct;
-	r->sol_compute_pct = busiest(&r->flops_pct, &r->issue_pct);
+	r->pipe_pct = in->pipe_cycles > 0 ? at_least(in, in->pipe_cycles) : NAN;
+	r->sol_compute_pct = busiest(r, in->pipe);
 	return roofline_class(r, in, a, e);
 }

@@ -8,7 +8,8 @@
  *   share       (FLOPs / time) / peak, (bytes / time) / bandwidth
  *   attained    (FLOPs / time) / min(peak, bandwidth x intensity), which is the larger of both shares
  *   compute     of the units that are known the busiest: that share of the peak, or of the slots in which warps issue
- *               (instructions / time / SMs / schedulers of each / clock), be it the least that is certain
+ *               (instructions / time / SMs / schedulers of each / clock), or of the cycles of a pipe, be it the least that is
+ *               certain
  *   class       compute >= 60% and memory < 60%: compute; memory >= 60% and compute < 60%: memory; both: balanced;
  *               neither: latency. Launch-bound, beside the class: under 10 us and shorter than the launch gap.
  */
@@ -62,7 +63,9 @@ double roofline_starts_pct(const struct arch_device *d, const struct occupancy *
 struct roofline_input {
 	struct quantity flops, bytes; /* of one launch */
 	struct quantity
-		instructions;    /* of warps, of one launch; not known: `low` of them for certain */
+		instructions; /* of warps, of one launch; not known: `low` of them for certain */
+	double pipe_cycles; /* of schedulers, that their busiest pipe is busy for certain; 0 = not known */
+	const char *pipe;        /* "ALU" */
 	struct quantity time_us; /* of one launch: the median */
 	struct roofline_precision precision;
 	const struct arch_device *device;
@@ -82,6 +85,7 @@ struct roofline {
 	struct quantity attained_pct, sol_compute_pct, sol_memory_pct; /* never cut off at 100 */
 	struct quantity flops_pct; /* of the peak alone, without other units */
 	struct quantity issue_pct; /* of the slots; not known: `low` for certain */
+	double pipe_pct; /* of the cycles of the busiest pipe, at least; NaN = not known */
 	struct quantity effective_gflops, effective_gbps;
 	struct metric_class verdict;
 };

@@ -235,12 +235,17 @@ static void say_shares(struct judge *j)
 	REASON(j, SHARES, "compute %s of %s, memory %s of %s",
 	       text_pct(compute, j->r->flops_pct.value), roof(j, false),
 	       text_pct(memory, j->r->sol_memory_pct.value), roof(j, true));
-	if (j->r->issue_pct.low >= ROOFLINE_SATURATED_PCT &&
-	    j->r->flops_pct.value < ROOFLINE_SATURATED_PCT && j->r->issue_pct.low <= 100)
+	if (j->r->flops_pct.value >= ROOFLINE_SATURATED_PCT)
+		return;
+	if (j->r->issue_pct.low >= ROOFLINE_SATURATED_PCT && j->r->issue_pct.low <= 100)
 		REASON(j, ISSUE,
 		       "warps issue in %s%s of the slots: what is issued sets the time, not what is computed",
 		       quantity_known(&j->r->issue_pct) ? "" : "at least ",
 		       text_pct(compute, j->r->issue_pct.low));
+	else if (j->r->pipe_pct >= ROOFLINE_SATURATED_PCT && j->r->pipe_pct <= 100)
+		REASON(j, ISSUE,
+		       "the %s pipe is busy for at least %s of the time, with more than the FLOPs",
+		       j->in->pipe, text_pct(compute, j->r->pipe_pct));
 }
 
 /* From how much work on the unknown side would be saturated, as ", if it does 12.3 GFLOP or more"; "" = not known. */

@@ -103,6 +103,28 @@ static enum stall_pipe pipe_of(const struct sass_insn *insn)
 	return STALL_PIPE_NONE;
 }
 
+enum stall_pipe stall_pipe_of(const struct arch *a, const struct sass_insn *insn, double *cycles)
+{
+	const enum stall_pipe pipe = pipe_of(insn);
+	const int rate = rate_of(a, pipe);
+
+	*cycles = rate > 0 ? LANES * (double)a->partitions / rate : 0;
+	return rate > 0 ? pipe : STALL_PIPE_NONE;
+}
+
+const char *stall_pipe_name(enum stall_pipe pipe)
+{
+#define PIPE(name, rate) #name,
+#define UNIT(...)
+	static const char *const names[] = {
+#include "tables/pipe.def"
+	};
+#undef PIPE
+#undef UNIT
+
+	return names[pipe];
+}
+
 static uint16_t at_most(double cycles)
 {
 	return cycles < 1 ? 1 : cycles > 60000 ? 60000 : (uint16_t)cycles;

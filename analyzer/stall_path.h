@@ -16,6 +16,8 @@
 
 struct arena;
 
+struct arch;
+
 enum stall_pipe {
 #define PIPE(name, rate) STALL_PIPE_##name,
 #define UNIT(...)
@@ -66,6 +68,14 @@ struct stall_path {
 	/* From and to global memory, of a warp whose lanes go side by side, weighted; [1]: of guessed steps. */
 	double bytes[2];
 };
+
+/*
+ * The pipe of a scheduler that does an operation at a rate of its own, FMA to XU, and the cycles that a warp's keeps it
+ * busy; STALL_PIPE_NONE of others.
+ */
+enum stall_pipe stall_pipe_of(const struct arch *a, const struct sass_insn *insn, double *cycles);
+/* "FMA" */
+const char *stall_pipe_name(enum stall_pipe pipe);
 
 /* The way from the function's entry on. NULL when memory has run out, or the architecture is not known. */
 const struct stall_path *stall_path_read(const struct cfg *g, struct arena *scratch,

@@ -1102,6 +1102,16 @@ static void issue_slots(void **state)
 	r = build(&in);
 	assert_class(r, "latency", "derived");
 	assert_float_equal(r.sol_compute_pct.value, 5, 1e-9);
+	/* a pipe of half the rate is busy for twice as long */
+	in = with_shares(&d, 5, 20);
+	in.instructions = quantity_unknown("of a loop nobody knows how often");
+	in.instructions.low = 0.4 * slots;
+	in.pipe_cycles = 0.66 * slots;
+	in.pipe = "ALU";
+	r = build(&in);
+	assert_class(r, "compute", "estimated");
+	assert_float_equal(r.sol_compute_pct.value, 66, 1e-9);
+	assert_non_null(strstr(reason(&r, FINDING_ISSUE), "the ALU pipe is busy for at least 66%"));
 	/* fewer than the work says */
 	in = with_shares(&d, 75, 20);
 	in.instructions = exactly(0.65 * slots, QUANTITY_DERIVED);
