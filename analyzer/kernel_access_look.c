@@ -81,9 +81,10 @@ struct plan {
 	bool is_all;
 };
 
+/* Of two blocks the first is looked at like one between. */
 static bool is_edge(const struct plan *p, unsigned block)
 {
-	return !p->is_all && (block == 0 || block + 1 == p->at_n);
+	return !p->is_all && ((block == 0 && p->at_n > 2) || (block + 1 == p->at_n && p->at_n > 1));
 }
 
 /* Of a first or last block with many warps: the first and the last of those. */
@@ -109,7 +110,6 @@ static void choose_blocks(struct plan *p, unsigned between)
 	const double golden = 0.6180339887498949;
 	const uint64_t inner = p->blocks < 3 ? 0 : p->blocks - 2;
 
-	p->is_all = p->roles_n == p->warps && inner <= between;
 	p->at[p->at_n++] = 0;
 	for (unsigned i = 0; i < between && i < inner; i++) {
 		const double turn = golden * (i + 1), in_part = turn - (double)(uint64_t)turn;
@@ -120,6 +120,8 @@ static void choose_blocks(struct plan *p, unsigned between)
 	}
 	if (p->blocks > 1)
 		p->at[p->at_n++] = p->blocks - 1;
+	p->is_all = p->roles_n == p->warps && p->at_n == p->blocks &&
+		    p->at_n * p->roles_n <= ACCESS_SAMPLES;
 }
 
 static struct plan plan_all_roles(uint32_t warps, uint64_t blocks)

@@ -152,6 +152,23 @@ static void each_request_counts_once(void **state)
 	}
 }
 
+/* Two blocks of up to 32 warps that differ, all looked at or some of them. */
+static void blocks_of_many_warps(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++)
+		for (uint32_t warps = 17; warps <= 32; warps += 3) {
+			struct arena *arena = arena_new();
+			const struct metric_access *m =
+				of(*arch, "some_scatter_twice", 32 * warps, 7, arena);
+			const struct quantity *q = &m->global_store_bytes;
+
+			if (q->value != 2 * 4 * 32 * (warps + warps + 7.0))
+				fail_msg("sm_%s, %u warps: %g bytes", *arch, warps, q->value);
+			arena_free(arena);
+		}
+}
+
 static void what_is_called_may_load(void **state)
 {
 	(void)state;
@@ -300,6 +317,7 @@ int main(void)
 		cmocka_unit_test(who_meets_before_the_end_does_not_end_apart),
 		cmocka_unit_test(who_leaves_does_not_meet_for_nothing),
 		cmocka_unit_test(each_request_counts_once),
+		cmocka_unit_test(blocks_of_many_warps),
 		cmocka_unit_test(what_is_called_may_load),
 		cmocka_unit_test(copies_of_blocks_are_not_nothing),
 		cmocka_unit_test(what_is_not_decoded_may_do_anything),

@@ -197,3 +197,12 @@ extern "C" __global__ void all_or_none(float *out, const float *in, int n)
 	}
 	out[AT + 64] = 1;
 }
+
+/* A word of each lane, and by n warps of 32 twice, by the others once, words in sectors of their own. */
+extern "C" __global__ void some_scatter_twice(float *out, const float *in, int n)
+{
+	out[AT] = 1;
+#pragma unroll 1
+	for (int i = threadIdx.x / 32; i < 32 + n; i += 32)
+		((volatile float *)out)[(1 << 20) + AT * 8] = i;
+}
