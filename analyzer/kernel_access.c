@@ -348,6 +348,32 @@ static bool is_kind(const struct metric_site *s, const char *kind)
 	return !strcmp(s->kind, kind);
 }
 
+#define MEAN_STEPS 8u /* each exact for the split of the one before; few sites change sides */
+
+/* The least, or the most, that a mean over requests can be where their numbers have a range; `at` = by their values. */
+static double end_of_mean(const struct metric_access *a, const char *kind, double at, bool is_low)
+{
+	for (unsigned step = 0; step < MEAN_STEPS; step++) {
+		double sum = 0, weights = 0;
+
+		for (size_t i = 0; i < a->sites_n; i++) {
+			const struct metric_site *s = &a->sites[i];
+			const struct quantity *each = &s->sectors_per_request, *n = &s->requests;
+			const double end = is_low ? each->low : each->high;
+			const double w = (is_low ? end < at : end > at) ? n->high : n->low;
+
+			if (!is_kind(s, kind))
+				continue;
+			sum += w * end;
+			weights += w;
+		}
+		if (!(weights > 0))
+			return at;
+		at = is_low ? fmin(at, sum / weights) : fmax(at, sum / weights);
+	}
+	return at;
+}
+
 /* Of an average request of a kind: where all are alike their counts do not matter. */
 static struct quantity per_request(struct access_reader *k, const struct metric_access *a,
 				   const char *kind)
@@ -400,6 +426,10 @@ static struct quantity per_request(struct access_reader *k, const struct metric_
 	sum.value /= weights;
 	sum.low /= weights;
 	sum.high /= weights;
+	if (are_counted) {
+		sum.low = end_of_mean(a, kind, sum.low, true);
+		sum.high = end_of_mean(a, kind, sum.high, false);
+	}
 	if (low == high) {
 		sum.label = QUANTITY_DERIVED;
 		for (size_t i = 0; i < a->sites_n; i++)

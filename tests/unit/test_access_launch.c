@@ -169,6 +169,27 @@ static void blocks_of_many_warps(void **state)
 		}
 }
 
+/* Two blocks of 32 warps are more than are looked at: how many scatter twice is estimated, and so is the mean request. */
+static void a_mean_is_no_surer_than_its_weights(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++)
+		for (int32_t n = 1; n < 32; n += 6) {
+			const double truth = (32 * 4 + (32 + n) * 32) / (64.0 + n);
+			struct arena *arena = arena_new();
+			const struct metric_access *m =
+				of(*arch, "some_scatter_twice", 1024, n, arena);
+			const struct quantity *q = &m->sectors_per_request_store;
+
+			if (q->label == QUANTITY_DERIVED)
+				assert_float_equal(q->value, truth, 1e-9);
+			else if (!(q->low < truth && truth < q->high))
+				fail_msg("sm_%s, %d: %g is not in %g to %g", *arch, n, truth,
+					 q->low, q->high);
+			arena_free(arena);
+		}
+}
+
 static void what_is_called_may_load(void **state)
 {
 	(void)state;
@@ -318,6 +339,7 @@ int main(void)
 		cmocka_unit_test(who_leaves_does_not_meet_for_nothing),
 		cmocka_unit_test(each_request_counts_once),
 		cmocka_unit_test(blocks_of_many_warps),
+		cmocka_unit_test(a_mean_is_no_surer_than_its_weights),
 		cmocka_unit_test(what_is_called_may_load),
 		cmocka_unit_test(copies_of_blocks_are_not_nothing),
 		cmocka_unit_test(what_is_not_decoded_may_do_anything),
