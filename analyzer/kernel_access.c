@@ -684,6 +684,9 @@ static bool read_all(struct access_reader *k, struct metric_access *out, struct 
 {
 	struct metric_site *sites;
 
+	k->passes = arena_array(k->scratch, k->g.blocks_n, 1);
+	if (!k->passes)
+		return err_set(e, ERR_MEMORY, -1, "no memory for the accesses of a kernel") == 0;
 	k->any.warp.is_any = true;
 	k->any.weight = 1;
 	if (lanes_can_be_any(&k->launch)) {
@@ -699,8 +702,7 @@ static bool read_all(struct access_reader *k, struct metric_access *out, struct 
 		return true;
 	if (!read_again(k, out, e))
 		return false;
-	k->passes = arena_array(k->scratch, k->g.blocks_n, 1);
-	if (!k->passes || !gather(k))
+	if (!gather(k))
 		return err_set(e, ERR_MEMORY, -1, "no memory for the accesses of a kernel") == 0;
 	sites = arena_array(k->arena, k->places_n, sizeof(*sites));
 	if (!sites)

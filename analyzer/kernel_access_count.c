@@ -354,7 +354,7 @@ static struct quantity count(struct access_reader *k, const struct access_place 
 		absent |= s && n > 0 ? s->absent : 0;
 		seen = fmax(seen, t.high[i]);
 	}
-	if (!(seen > 0) && isnan(most) && !k->is_all)
+	if (!(seen > 0) && (isnan(most) || !k->has_roles_all) && !k->is_all)
 		return access_unknown(why_unseen);
 	m = access_mean(k, &t, 0, fmax(seen, by_lane ? 32 * most : most));
 	if (k->is_all && !(by_lane && absent))

@@ -6,7 +6,7 @@
 #include "arena.h"
 
 #define STEPS_OF_ONE (UINT64_C(1) << 18) /* of the samples of one kernel */
-#define STEPS_SHARE  4u /* of those that may still be interpreted, for one kernel at most */
+#define STEPS_SHARE  8u /* of those that may still be interpreted, for one kernel at most */
 
 const char access_why_sampled[] = "from some warps of the first, the last and other blocks";
 const char access_why_aligned[] =
@@ -72,131 +72,135 @@ bool access_look(struct access_reader *k, struct access_look *at, struct err *e)
 	return lanes_run(k->code, &k->launch, &at->warp, k->scratch, &at->r, e) == 0;
 }
 
-/* Which warps are looked at: of each block, of a block between the first and the last, of these two. */
-struct plan {
-	uint32_t warps, roles[ACCESS_WARPS], stands_for[ACCESS_WARPS];
-	unsigned roles_n;
-	uint64_t blocks, at[ACCESS_SAMPLES];
-	unsigned at_n;
-	bool is_all;
+/* A warp that is looked at, and how many it stands for. */
+struct chosen {
+	uint64_t block;
+	uint32_t warp;
+	double weight;
 };
 
-/* Of two blocks the first is looked at like one between. */
-static bool is_edge(const struct plan *p, unsigned block)
+struct plan {
+	struct chosen at[ACCESS_SAMPLES];
+	unsigned n;
+	bool is_all, has_roles_all;
+};
+
+/* Of each block these warps, and how many each stands for. */
+struct roles {
+	uint32_t warp[ACCESS_WARPS], stands_for[ACCESS_WARPS];
+	unsigned n;
+};
+
+static struct roles all_roles(uint32_t warps)
 {
-	return !p->is_all && ((block == 0 && p->at_n > 2) || (block + 1 == p->at_n && p->at_n > 1));
-}
-
-/* Of a first or last block with many warps: the first and the last of those. */
-static bool is_looked_at(const struct plan *p, unsigned block, unsigned role)
-{
-	return !is_edge(p, block) || p->roles_n <= ACCESS_WARPS_ALL || role == 0 ||
-	       role + 1 == p->roles_n;
-}
-
-static unsigned looks(const struct plan *p)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < p->at_n; i++)
-		for (unsigned j = 0; j < p->roles_n; j++)
-			n += is_looked_at(p, i, j);
-	return n;
-}
-
-/* The first block, `between` of those that follow, spread evenly but not at even distances, and the last. */
-static void choose_blocks(struct plan *p, unsigned between)
-{
-	const double golden = 0.6180339887498949;
-	const uint64_t inner = p->blocks < 3 ? 0 : p->blocks - 2;
-
-	p->at[p->at_n++] = 0;
-	for (unsigned i = 0; i < between && i < inner; i++) {
-		const double turn = golden * (i + 1), in_part = turn - (double)(uint64_t)turn;
-
-		p->at[p->at_n++] =
-			inner <= between ? i + 1
-					 : 1 + (uint64_t)((i + in_part) * (double)inner / between);
-	}
-	if (p->blocks > 1)
-		p->at[p->at_n++] = p->blocks - 1;
-	p->is_all = p->roles_n == p->warps && p->at_n == p->blocks &&
-		    p->at_n * p->roles_n <= ACCESS_SAMPLES;
-}
-
-static struct plan plan_all_roles(uint32_t warps, uint64_t blocks)
-{
-	struct plan p = {.warps = warps, .roles_n = warps, .blocks = blocks};
+	struct roles r = {.n = warps};
 
 	for (uint32_t i = 0; i < warps; i++) {
-		p.roles[i] = i;
-		p.stands_for[i] = 1;
+		r.warp[i] = i;
+		r.stands_for[i] = 1;
 	}
-	choose_blocks(&p, warps < ACCESS_BLOCKS ? ACCESS_BLOCKS / warps : 1);
+	return r;
+}
+
+/* The first, the last, and one for all others. */
+static struct roles three_roles(uint32_t warps)
+{
+	struct roles r = {.n = warps < 3 ? warps : 3};
+
+	for (unsigned i = 0; i < r.n; i++) {
+		r.warp[i] = i == 0 ? 0 : i + 1 == r.n ? warps - 1 : warps / 2;
+		r.stands_for[i] = r.n == 3 && i == 1 ? warps - 2 : 1;
+	}
+	return r;
+}
+
+static struct plan plan_all(uint32_t warps, uint64_t blocks)
+{
+	struct plan p = {.is_all = true, .has_roles_all = true};
+
+	for (uint64_t b = 0; b < blocks; b++)
+		for (uint32_t w = 0; w < warps; w++)
+			p.at[p.n++] = (struct chosen){b, w, 1};
 	return p;
 }
 
-/* Of the warps of a block the first, the last, and one for all others. */
-static struct plan plan_three_roles(uint32_t warps, uint64_t blocks)
+/* Of n parts of `count` one of part i, not at even distances. */
+static uint64_t one_of(unsigned i, unsigned n, uint64_t count)
 {
-	struct plan p = {.warps = warps, .roles_n = warps < 3 ? warps : 3, .blocks = blocks};
+	const double golden = 0.6180339887498949, turn = golden * (i + 1);
 
-	for (unsigned i = 0; i < p.roles_n; i++) {
-		p.roles[i] = i == 0 ? 0 : i + 1 == p.roles_n ? warps - 1 : warps / 2;
-		p.stands_for[i] = p.roles_n == 3 && i == 1 ? warps - 2 : 1;
+	return (uint64_t)((i + turn - (double)(uint64_t)turn) * (double)count / n);
+}
+
+/*
+ * Each role in as many blocks as make `most` looks, every time in another one, so that blocks that differ show; and the
+ * first and the last block, of many warps the first and the last.
+ */
+static struct plan plan_some(const struct roles *r, uint32_t warps, uint64_t blocks, unsigned most)
+{
+	const bool has_edges = blocks >= 3;
+	const uint64_t from = has_edges ? 1 : 0, inner = blocks - 2 * from;
+	const unsigned n = r->n < most ? most / r->n * r->n : r->n;
+	struct plan p = {.has_roles_all = r->n == warps};
+
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned role = i % r->n;
+		const bool is_edge = r->n <= ACCESS_WARPS_ALL || role == 0 || role + 1 == r->n;
+		const double others = (double)blocks - (has_edges && is_edge ? 2 : 0);
+
+		p.at[p.n++] = (struct chosen){from + one_of(i, n, inner), r->warp[role],
+					      r->stands_for[role] * others * r->n / n};
+		if (i >= r->n || !has_edges || !is_edge)
+			continue;
+		p.at[p.n++] = (struct chosen){0, r->warp[role], r->stands_for[role]};
+		p.at[p.n++] = (struct chosen){blocks - 1, r->warp[role], r->stands_for[role]};
 	}
-	choose_blocks(&p, 1);
 	return p;
 }
 
-/* Warps that a look stands for. */
-static double weight(const struct plan *p, unsigned block, unsigned role)
+static struct plan make_plan(const struct access_reader *k, uint32_t warps, uint64_t blocks)
 {
-	unsigned inner = 0, edges = 0;
+	const uint64_t left = k->l->steps ? *k->l->steps / STEPS_SHARE : STEPS_OF_ONE;
+	const uint64_t most = left < STEPS_OF_ONE ? left : STEPS_OF_ONE;
+	struct roles r = all_roles(warps);
+	struct plan p = blocks <= ACCESS_SAMPLES && warps * blocks <= ACCESS_SAMPLES
+				? plan_all(warps, blocks)
+				: plan_some(&r, warps, blocks, ACCESS_BLOCKS);
 
-	for (unsigned i = 0; i < p->at_n; i++) {
-		inner += !is_edge(p, i);
-		edges += is_edge(p, i) && is_looked_at(p, i, role);
-	}
-	if (is_edge(p, block))
-		return p->stands_for[role];
-	return (double)p->stands_for[role] * (double)(p->blocks - edges) / inner;
+	if (!k->has_any || p.n * k->any.r.steps <= most)
+		return p;
+	r = three_roles(warps);
+	return plan_some(&r, warps, blocks, 1);
 }
 
 bool access_sample(struct access_reader *k, struct err *e)
 {
 	const uint32_t *g = k->launch.grid;
-	const uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
-	const uint64_t left = k->l->steps ? *k->l->steps / STEPS_SHARE : STEPS_OF_ONE;
-	struct plan p = plan_all_roles(lanes_warps(&k->launch), blocks);
+	const struct plan p = make_plan(k, lanes_warps(&k->launch), (uint64_t)g[0] * g[1] * g[2]);
 	uint64_t steps = 0;
 
-	if (k->has_any && looks(&p) * k->any.r.steps > (left < STEPS_OF_ONE ? left : STEPS_OF_ONE))
-		p = plan_three_roles(p.warps, blocks);
 	k->is_all = p.is_all;
-	for (unsigned i = 0; i < p.at_n; i++)
-		for (unsigned j = 0; j < p.roles_n; j++) {
-			struct access_look *s = &k->samples[k->samples_n];
+	k->has_roles_all = p.has_roles_all;
+	for (unsigned i = 0; i < p.n; i++) {
+		struct access_look *s = &k->samples[k->samples_n];
+		const uint64_t b = p.at[i].block;
 
-			if (!is_looked_at(&p, i, j))
-				continue;
-			*s = (struct access_look){
-				.weight = weight(&p, i, j),
-				.warp = {.block = {(uint32_t)(p.at[i] % g[0]),
-						   (uint32_t)(p.at[i] / g[0] % g[1]),
-						   (uint32_t)(p.at[i] / g[0] / g[1])},
-					 .warp = p.roles[j]},
-			};
-			if (!access_look(k, s, e))
-				return false;
-			steps += s->r.steps;
-			k->samples_n++;
-			if (s->r.is_complete && steps <= STEPS_OF_ONE)
-				continue;
-			k->samples_n = 0; /* all or none */
-			k->is_all = false;
-			return true;
-		}
+		*s = (struct access_look){
+			.weight = p.at[i].weight,
+			.warp = {.block = {(uint32_t)(b % g[0]), (uint32_t)(b / g[0] % g[1]),
+					   (uint32_t)(b / g[0] / g[1])},
+				 .warp = p.at[i].warp},
+		};
+		if (!access_look(k, s, e))
+			return false;
+		steps += s->r.steps;
+		k->samples_n++;
+		if (s->r.is_complete && steps <= STEPS_OF_ONE)
+			continue;
+		k->samples_n = 0; /* all or none */
+		k->is_all = false;
+		return true;
+	}
 	if (k->l->steps)
 		*k->l->steps -= steps < *k->l->steps ? steps : *k->l->steps;
 	return true;
@@ -209,9 +213,21 @@ static bool may_decide(uint32_t reasons)
 	       !(reasons & (LANES_ARGUMENT | LANES_LOADED | LANES_LIMIT));
 }
 
-bool access_needs_samples(const struct access_reader *k)
+/* Code whose executions are not known for all warps: those of one number in their blocks may all take one way. */
+static bool is_uncounted(struct access_reader *k)
 {
-	if (!k->has_any || k->any.r.trips_differ)
+	const char *why;
+
+	for (uint32_t b = 0; b < k->g.blocks_n; b++)
+		if (k->any.r.blocks[b].is_reached && !cfg_is_called(&k->g, b) &&
+		    isnan(access_times_passed(k, &k->any, b, &why)))
+			return true;
+	return false;
+}
+
+bool access_needs_samples(struct access_reader *k)
+{
+	if (!k->has_any || k->any.r.trips_differ || is_uncounted(k))
 		return true;
 	for (uint32_t i = 0; i < k->any.r.sites_n; i++) {
 		const struct lanes_site *s = &k->any.r.sites[i];

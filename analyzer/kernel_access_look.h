@@ -52,8 +52,9 @@ struct access_reader {
 	unsigned samples_n;
 	/* Bit n: accesses of enum lanes_kind n are done by what is called, or perhaps. */
 	uint32_t called, called_maybe;
-	uint32_t unseen; /* as lanes_unseen_kinds() */
-	bool is_all;     /* the samples are all warps of the launch */
+	uint32_t unseen;    /* as lanes_unseen_kinds() */
+	bool is_all;        /* the samples are all warps of the launch */
+	bool has_roles_all; /* they have each number that a warp may have in its block */
 	double warps;
 	struct access_place *places;
 	uint32_t places_n;
@@ -79,7 +80,7 @@ struct quantity access_unknown(const char *why);
 bool access_look(struct access_reader *k, struct access_look *at, struct err *e);
 bool access_sample(struct access_reader *k, struct err *e);
 /* Something is open that a look at one warp may decide. */
-bool access_needs_samples(const struct access_reader *k);
+bool access_needs_samples(struct access_reader *k);
 
 /* Fills in called, called_maybe and unseen, after the looks. */
 void access_note_calls(struct access_reader *k);
