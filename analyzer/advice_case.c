@@ -33,6 +33,67 @@ static double value_or_nan(bool is_known, const struct quantity *q)
 	return is_known && quantity_known(q) ? q->value : NAN;
 }
 
+/* How often a warp runs through a loop in all, as the code says it, guesses included. */
+static double turns_by_code(const struct metric_sass *s, const struct metric_loop *l)
+{
+	double turns = 1;
+
+	for (size_t i = 0; i < s->loops_n; i++)
+		if (s->loops[i].start <= l->start && l->end <= s->loops[i].end)
+			turns *= s->loops[i].trips ? (double)s->loops[i].trips
+						   : METRIC_ASSUMED_TRIPS;
+	return turns;
+}
+
+/* The same as the lanes of this launch say it: by the requests of an access that every turn makes; NaN = not known. */
+static double turns_by_lanes(const struct advice_case *c, const struct metric_loop *l)
+{
+	const struct metric_access *a = c->k->access;
+	double turns = NAN;
+
+	for (size_t i = 0; a && i < a->sites_all; i++) {
+		const struct metric_site *s = &a->sites[i];
+
+		if (s->offset >= l->start && s->offset <= l->end && s->kind &&
+		    strcmp(s->kind, "branch") != 0 && quantity_known(&s->requests))
+			turns = fmax(turns, s->requests.value / c->warps);
+	}
+	return turns;
+}
+
+/*
+ * How often a loop runs the code often leaves open, and the arguments of the launch decide it: then another one than
+ * by its guesses may be the hottest.
+ */
+static void find_hot_of_launch(struct advice_case *c)
+{
+	const struct metric_sass *s = c->sass;
+	const struct metric_loop *best = NULL;
+	struct metric_sass *own;
+	double most = 0;
+
+	for (size_t i = 0; s && i < s->loops_n; i++) {
+		const struct metric_loop *l = &s->loops[i];
+		const double by_lanes = turns_by_lanes(c, l);
+		const double issued =
+			(isnan(by_lanes) ? turns_by_code(s, l) : by_lanes) * l->turn.issued;
+
+		if (l->is_innermost && !l->is_rare && issued > most) {
+			most = issued;
+			best = l;
+		}
+	}
+	if (!best || !c->hot || best == c->hot || !(own = arena_alloc(c->arena, sizeof(*own))))
+		return;
+	*own = *s;
+	own->hot_loop = best - s->loops;
+	own->hot = best->turn;
+	if (!c->tile->is_main)
+		c->tile = best;
+	c->hot = best;
+	c->sass = own;
+}
+
 /* The loop that the ratio is of, else the one in which most is issued. */
 static void find_loops(struct advice_case *c)
 {
@@ -112,6 +173,7 @@ void advice_case_init(struct advice_case *c, const struct model_kernel *k,
 	find_l2(c);
 	find_loops(c);
 	find_grid(c);
+	find_hot_of_launch(c);
 }
 
 bool advice_is_saturated(const struct advice_case *c)

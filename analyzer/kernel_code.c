@@ -116,6 +116,8 @@ static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const
 			.stall_cycles = stalls[t->loop].all,
 			.saved_cycles = plan ? stalls[t->loop].saved : -1,
 		};
+		if (t->is_innermost)
+			kernel_mix_of_turn(&loops[i].turn, g, t->loop);
 	}
 	s->loops = loops;
 	s->loops_n = tiles->n;

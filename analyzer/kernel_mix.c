@@ -167,6 +167,13 @@ static uint32_t hottest(const struct cfg *g, const struct tiles *tiles, uint32_t
 	return best;
 }
 
+void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, uint32_t loop)
+{
+	for (uint32_t i = 0; i < g->insns_n; i++)
+		if (!is_left_out(g, i) && cfg_in_loop(g, g->block_of[i], loop))
+			add(m, g, i, 1);
+}
+
 void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct tiles *tiles)
 {
 	uint32_t tile = 0, hot = hottest(g, tiles, &tile), last = CFG_NONE;
@@ -183,7 +190,7 @@ void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct ti
 			weight = weight_of(g, tiles, g->blocks[block].loop, &s->trips_known);
 		last = block;
 		add(&s->whole, g, i, weight);
-		if (hot != CFG_NONE && cfg_in_loop(g, block, hot))
-			add(&s->hot, g, i, 1);
 	}
+	if (hot != CFG_NONE)
+		kernel_mix_of_turn(&s->hot, g, hot);
 }

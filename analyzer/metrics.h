@@ -49,6 +49,20 @@ struct metric_op {
 	const char *note;            /* a published reading of its median, with its source; NULL */
 };
 
+/* A loop that runs nobody knows how often is taken to run so many times: only ratios may be made of that. */
+#define METRIC_ASSUMED_TRIPS 16.0
+
+/*
+ * What one warp executes on its way through some code, in instructions of the warp. fma: FP32 multiplies and
+ * adds; halves: the same in FP16; widened, narrowed: between float and double; shared, local: accesses of any kind.
+ */
+struct metric_mix {
+	double issued, fma, halves, fp64, special, products, from_halves, widened, narrowed,
+		shuffles, barriers;
+	double loads, load_bytes, copies, stores, store_bytes, atomics; /* global memory */
+	double shared, local, local_bytes, local_store_bytes;
+};
+
 /* One loop of a kernel's code, a run through its body. See tile.h. */
 struct metric_loop {
 	uint64_t start,
@@ -72,6 +86,7 @@ struct metric_loop {
 	double issue_cycles; /* least to issue it: issue slots, or the busiest pipe of a quarter SM */
 	/* Of the code of the loop and of those within, each instruction once: its stalls, of these provably not needed; -1 */
 	int64_t stall_cycles, saved_cycles;
+	struct metric_mix turn; /* of innermost loops: one turn */
 };
 
 /* What a kernel's author may not have meant. See idiom.h; all 0 = none. Offsets are bytes in the function. */
@@ -87,20 +102,6 @@ struct metric_idioms {
 		columns; /* coordinates of its operands, 0 where they do not tell: see idiom.h */
 	bool is_staged;  /* from shared memory: those within the block alone */
 	uint64_t product_at;
-};
-
-/* A loop that runs nobody knows how often is taken to run so many times: only ratios may be made of that. */
-#define METRIC_ASSUMED_TRIPS 16.0
-
-/*
- * What one warp executes on its way through some code, in instructions of the warp. fma: FP32 multiplies and
- * adds; halves: the same in FP16; widened, narrowed: between float and double; shared, local: accesses of any kind.
- */
-struct metric_mix {
-	double issued, fma, halves, fp64, special, products, from_halves, widened, narrowed,
-		shuffles, barriers;
-	double loads, load_bytes, copies, stores, store_bytes, atomics; /* global memory */
-	double shared, local, local_bytes, local_store_bytes;
 };
 
 /* What the instructions of a kernel say, those of functions that it calls left out. */

@@ -510,6 +510,48 @@ static void test_data_in_the_l2_is_at_no_limit_of_dram(void **state)
 	arena_free(m.arena);
 }
 
+/* Two loops of which the code counts neither: a sum at the end is longer, but the lanes of the launch say which is hot. */
+static void test_the_launch_says_which_loop_is_hot(void **state)
+{
+	struct metric_loop loops[2];
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 2, 256);
+	set_class(&m, "latency", 1, 25);
+	loops[0] = loops[1] = m.loop;
+	loops[0].is_main = loops[1].is_main = false;
+	loops[0].turn = (struct metric_mix){.issued = 14, .loads = 2, .load_bytes = 256};
+	loops[1].start = 0x500;
+	loops[1].end = 0x700;
+	loops[1].turn = (struct metric_mix){.issued = 25, .shared = 4};
+	m.sass.loops = loops;
+	m.sass.loops_n = 2;
+	m.sass.hot_loop = 1;
+	m.sass.hot = loops[1].turn;
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_all = m.access.sites_n = 2;
+	m.sites[0] = (struct metric_site){.offset = 0x200, .op = "LDG.E", .kind = "load"};
+	m.sites[1] = (struct metric_site){.offset = 0x600, .op = "LDS", .kind = "shared"};
+	m.sites[0].requests = m.sites[1].requests = unknown;
+	m.sites[0].sectors_per_request = m.sites[1].sectors_per_request = unknown;
+	m.sites[0].excess = m.sites[1].excess = m.sites[0].own_excess = unknown;
+	build(&m);
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	m.sites[0].requests = derived(132 * 2 * 8 * 1024.0);
+	build(&m);
+	assert_non_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	/* fewer than the code's guess for the other one */
+	m.sites[0].requests = derived(132 * 2 * 8 * 4.0);
+	build(&m);
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	m.sites[1].requests = derived(0);
+	build(&m);
+	assert_non_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	arena_free(m.arena);
+}
+
 static void test_no_stall_codes_while_latency_bound(void **state)
 {
 	struct made m;
@@ -1964,6 +2006,7 @@ int main(void)
 		cmocka_unit_test(test_occupancy_is_no_score),
 		cmocka_unit_test(test_bandwidth_near_its_peak_is_done),
 		cmocka_unit_test(test_data_in_the_l2_is_at_no_limit_of_dram),
+		cmocka_unit_test(test_the_launch_says_which_loop_is_hot),
 		cmocka_unit_test(test_no_stall_codes_while_latency_bound),
 		cmocka_unit_test(test_waves),
 		cmocka_unit_test(test_excess_sectors),

@@ -182,6 +182,7 @@ static void a_loop_of_unknown_length(void **state)
 		assert_false(s->trips_known);
 		assert_true(s->hot_loop >= 0);
 		same(s->hot.loads, 1.0);
+		assert_memory_equal(&s->hot, &s->loops[s->hot_loop].turn, sizeof(s->hot));
 		same(s->whole.loads, METRIC_ASSUMED_TRIPS);
 		assert_true(s->whole.issued > METRIC_ASSUMED_TRIPS * s->hot.issued);
 	}
