@@ -89,6 +89,12 @@ double advice_l2_rate(const struct advice_case *c);
  */
 bool advice_waits(const struct advice_case *c);
 
+/*
+ * Warps on an SM with which the bytes in flight of code that streams are bandwidth x latency, at most as many as there is
+ * room for; NaN = it is not known that too few are what it waits for.
+ */
+double advice_warps_wanted(const struct advice_case *c);
+
 /* Occupancy with other registers, or shared memory; false when it is not known. */
 bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_bytes,
 		      struct occupancy *out);

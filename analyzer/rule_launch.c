@@ -265,11 +265,11 @@ static int64_t smem_for(const struct advice_case *c, int warps, struct occupancy
 	return 0;
 }
 
-static void fewer_registers(const struct advice_case *c, struct advice_draft *d)
+static void fewer_registers(const struct advice_case *c, struct advice_draft *d, int warps)
 {
 	const int now = c->k->resources.registers;
 	struct occupancy o;
-	const int r = registers_for(c, c->occupancy->enough_warps_at, &o);
+	const int r = registers_for(c, warps, &o);
 
 	if (!r) {
 		advice_try(d, "smaller blocks, or a kernel of fewer registers",
@@ -292,10 +292,10 @@ static void fewer_registers(const struct advice_case *c, struct advice_draft *d)
 		"spills cost more than the warps bring: split the kernel, or give each warp more loads in flight");
 }
 
-static void less_smem(const struct advice_case *c, struct advice_draft *d)
+static void less_smem(const struct advice_case *c, struct advice_draft *d, int warps)
 {
 	struct occupancy o;
-	const int64_t bytes = smem_for(c, c->occupancy->enough_warps_at, &o);
+	const int64_t bytes = smem_for(c, warps, &o);
 	char now[TEXT_NUMBER], then[TEXT_NUMBER];
 
 	if (!bytes) {
@@ -333,6 +333,57 @@ static bool lacks_warps(const struct advice_case *c)
 						     ADVICE_DRAM_MOST * advice_dram_rate(c));
 }
 
+/* Warps that bring bytes in flight need a tenth more at least to be worth their registers. */
+#define WARPS_WORTH 1.1
+/* Of what more warps promise so much is surely saved: registers that are saved are spilled, or computed again. */
+#define WARPS_SURE  0.75
+
+/*
+ * Code that streams waits for its loads with any number of warps below bandwidth x latency, however many hide the
+ * latency of other code. How many of them there will be is what fits.
+ */
+static bool streams(const struct advice_case *c, int *warps)
+{
+	const struct occupancy *o = c->occupancy;
+	const double wanted = advice_warps_wanted(c);
+	struct occupancy then = {0};
+
+	if ((o->limiter != LIMIT_REGISTERS && o->limiter != LIMIT_SMEM) || !(o->waves >= 1) ||
+	    !(wanted >= WARPS_WORTH * o->warps_per_sm))
+		return false;
+	for (*warps = (int)wanted; *warps > o->warps_per_sm; --*warps)
+		if (o->limiter == LIMIT_SMEM ? smem_for(c, *warps, &then) > 0
+					     : registers_for(c, *warps, &then) > 0)
+			return true;
+	return false;
+}
+
+static enum advice_outcome warps_for_bytes(const struct advice_case *c, struct advice_draft *d,
+					   int warps)
+{
+	const struct occupancy *o = c->occupancy;
+	const double ratio = (double)o->warps_per_sm / warps;
+	char pct[TEXT_NUMBER];
+
+	advice_evidence(d, "%d warps per SM, and %s limit it to %d %s", o->warps_per_sm,
+			o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
+			o->blocks_per_sm, advice_plural(o->blocks_per_sm, "block", "blocks"));
+	advice_evidence(
+		d,
+		"the code streams: its loads wait for nothing but their turn, and from %.0f warps on bytes enough are in flight for DRAM",
+		advice_warps_wanted(c));
+	if (!isnan(c->memory_pct))
+		advice_evidence(d, "memory at %s of its peak, where streams reach %.0f%% or more",
+				text_pct(pct, c->memory_pct), ADVICE_NEAR_BANDWIDTH_PCT);
+	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
+	advice_gain_ratio(d, 1 - WARPS_SURE * (1 - ratio), ratio);
+	if (o->limiter == LIMIT_SMEM)
+		less_smem(c, d, warps);
+	else
+		fewer_registers(c, d, warps);
+	return ADVICE_GIVEN;
+}
+
 enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct occupancy *o = c->occupancy;
@@ -340,6 +391,7 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 	const bool is_saturated = advice_is_saturated(c) && !lacks;
 	char pct[TEXT_NUMBER];
 	double ratio;
+	int warps;
 
 	if (!o || o->warps_per_sm <= 0 || o->limiter < 0)
 		return ADVICE_SILENT;
@@ -347,6 +399,8 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 	if (o->pct < 50 && is_saturated)
 		return advice_against(d, "occupancy %s, but %s: more warps would wait for it too",
 				      pct, advice_saturation(c));
+	if (o->pct < 50 && c->class == CLASS_LATENCY && streams(c, &warps))
+		return warps_for_bytes(c, d, warps);
 	if (o->pct < 50 && c->class == CLASS_LATENCY && o->enough_warps == 1)
 		return advice_against(
 			d,
@@ -374,9 +428,9 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 	/* Latency-bound throughput grows with the warps, until they are enough. */
 	advice_gain_ratio(d, (1 + ratio) / 2, ratio);
 	if (o->limiter == LIMIT_SMEM)
-		less_smem(c, d);
+		less_smem(c, d, o->enough_warps_at);
 	else
-		fewer_registers(c, d);
+		fewer_registers(c, d, o->enough_warps_at);
 	return ADVICE_GIVEN;
 }
 

@@ -802,13 +802,21 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 	return ADVICE_GIVEN;
 }
 
-/* Code that streams: loads that wait for nothing but their turn, and little else. */
+/* What a warp moves and executes in a turn. */
+struct stream_turn {
+	double bytes, issued;
+	double chain; /* loads that wait for each other, at least one */
+};
+
+/*
+ * Code that streams: loads that wait for nothing but their turn, and little else. `sure` is what every warp does; on
+ * a way that nobody knows who takes lies the rest of `all`.
+ */
 struct stream {
 	const struct metric_mix *m;
-	double chain; /* loads of a turn that wait for each other, at least one */
 	bool is_whole; /* no loop: the kernel is the turn, and the next block of its SM the next one */
-	double issue; /* cycles in which a scheduler issues a turn for all its warps */
-	double resident;
+	struct stream_turn sure, all;
+	double resident, warps; /* on an SM, and of one scheduler */
 };
 
 #define STREAM_WAVES 2.0
@@ -819,6 +827,36 @@ static bool has_loops(const struct metric_sass *s)
 		if (!s->loops[i].is_rare)
 			return true;
 	return false;
+}
+
+/* Of the code outside of loops what all warps surely do; false = not known, or it is all of it. */
+static bool sure_turn(const struct advice_case *c, struct stream_turn *out)
+{
+	const struct metric_access *a = c->k->access;
+	double bytes = 0, loads = 0, least;
+	bool is_all = true;
+
+	for (size_t i = 0; a && i < a->sites_all; i++) {
+		const struct metric_site *s = &a->sites[i];
+		const bool is_load = is_kind(s, "load", NULL);
+		double most = s->lane_bytes * LANES;
+
+		if (!is_load && !is_kind(s, "store", NULL))
+			continue;
+		if (!quantity_known(&s->requests)) {
+			is_all = false;
+			continue;
+		}
+		if (quantity_known(&s->sectors_per_request))
+			most = fmin(most, s->sectors_per_request.value * ACCESS_SECTOR_BYTES);
+		bytes += most * s->requests.value / c->warps;
+		loads += is_load && s->requests.value > 0;
+	}
+	least = a && a->warp_instructions.low > 0 ? a->warp_instructions.low / c->warps : 0;
+	if (is_all || !(bytes > 0) || !(loads > 0))
+		return false;
+	*out = (struct stream_turn){bytes, least, fmin(out->chain, loads)};
+	return true;
 }
 
 /* The hottest loop; where there is none the whole kernel. */
@@ -837,42 +875,70 @@ static bool stream_of(const struct advice_case *c, struct stream *out)
 	/* All that a grid moves may be in flight at once. */
 	if (!c->hot && !(c->occupancy && c->occupancy->waves >= STREAM_WAVES))
 		return false;
-	*out = (struct stream){m, 1, !c->hot, fmax(1, c->resident / partitions) * m->issued,
-			       c->resident};
+	*out = (struct stream){.m = m,
+			       .is_whole = !c->hot,
+			       .all = {m->load_bytes + m->store_bytes, m->issued, 1},
+			       .resident = c->resident,
+			       .warps = fmax(1, c->resident / partitions)};
 	if (out->is_whole)
-		out->chain = fmax(1, s->straight_loads);
-	return !isnan(out->chain);
+		out->all.chain = fmax(1, s->straight_loads);
+	out->sure = out->all;
+	/* Were all of it executed by all warps, it would take longer than the kernel does: few of them take that way. */
+	if (out->is_whole && sure_turn(c, &out->sure) &&
+	    advice_unit_us(c, m->issued / partitions) > c->us)
+		out->all = out->sure;
+	return !isnan(out->all.chain);
+}
+
+/* Cycles in which a scheduler issues a turn for all its warps. */
+static double issue_of(const struct stream *s, const struct stream_turn *t)
+{
+	return s->warps * t->issued;
 }
 
 /*
  * What the resident warps move in a turn, of what a memory delivers meanwhile. A turn takes the latency of its loads and
  * the time in which a scheduler issues it for all its warps.
  */
-static double in_flight(const struct stream *s, double latency, double rate)
+static double in_flight(const struct stream *s, const struct stream_turn *t, double latency,
+			double rate)
 {
-	return s->resident * (s->m->load_bytes + s->m->store_bytes) /
-	       (s->chain * latency + s->issue) / rate;
+	return s->resident * t->bytes / (t->chain * latency + issue_of(s, t)) / rate;
 }
 
 /* At best: blocks of a kernel without loops start one by one, so that while one waits all others issue. */
-static double in_flight_best(const struct stream *s, double latency, double rate)
+static double in_flight_best(const struct stream *s, const struct stream_turn *t, double latency,
+			     double rate)
 {
-	const double wait = s->chain * latency;
-	const double turn = s->is_whole ? fmax(wait + s->m->issued, s->issue) : wait + s->issue;
+	const double wait = t->chain * latency;
+	const double turn = s->is_whole ? fmax(wait + t->issued, issue_of(s, t))
+					: wait + issue_of(s, t);
 
-	return s->resident * (s->m->load_bytes + s->m->store_bytes) / turn / rate;
+	return s->resident * t->bytes / turn / rate;
+}
+
+static double least_of_turn(const struct advice_case *c, const struct stream *s,
+			    const struct stream_turn *t)
+{
+	return fmin(in_flight(s, t, ADVICE_DRAM_MOST, advice_dram_rate(c)),
+		    in_flight(s, t, ADVICE_L2_MOST, advice_l2_rate(c)));
 }
 
 static double flight_least(const struct advice_case *c, const struct stream *s)
 {
-	return fmin(in_flight(s, ADVICE_DRAM_MOST, advice_dram_rate(c)),
-		    in_flight(s, ADVICE_L2_MOST, advice_l2_rate(c)));
+	return fmin(least_of_turn(c, s, &s->sure), least_of_turn(c, s, &s->all));
+}
+
+static double most_of_turn(const struct advice_case *c, const struct stream *s,
+			   const struct stream_turn *t)
+{
+	return fmax(in_flight_best(s, t, ADVICE_DRAM_LEAST, advice_dram_rate(c)),
+		    in_flight_best(s, t, ADVICE_L2_LEAST, advice_l2_rate(c)));
 }
 
 static double flight_most(const struct advice_case *c, const struct stream *s)
 {
-	return fmax(in_flight_best(s, ADVICE_DRAM_LEAST, advice_dram_rate(c)),
-		    in_flight_best(s, ADVICE_L2_LEAST, advice_l2_rate(c)));
+	return fmax(most_of_turn(c, s, &s->sure), most_of_turn(c, s, &s->all));
 }
 
 /* Of the bandwidth that the bytes in flight allow, a kernel that waits for them reaches at least so much. */
@@ -881,8 +947,11 @@ static double flight_most(const struct advice_case *c, const struct stream *s)
 /* Percent of the bandwidth, of the L2 where the data lies there, that the bytes in flight allow at least. */
 static double allowed_pct(const struct advice_case *c, const struct stream *s)
 {
-	return 100 * fmin(1, c->fits_l2 ? in_flight(s, ADVICE_L2_MOST, advice_l2_rate(c))
-					: in_flight(s, ADVICE_DRAM_MOST, advice_dram_rate(c)));
+	const double latency = c->fits_l2 ? ADVICE_L2_MOST : ADVICE_DRAM_MOST;
+	const double rate = c->fits_l2 ? advice_l2_rate(c) : advice_dram_rate(c);
+
+	return 100 * fmin(1, fmin(in_flight(s, &s->sure, latency, rate),
+				  in_flight(s, &s->all, latency, rate)));
 }
 
 static bool waits_elsewhere(const struct advice_case *c, const struct stream *s)
@@ -893,15 +962,44 @@ static bool waits_elsewhere(const struct advice_case *c, const struct stream *s)
 	       c->memory_pct < FLIGHT_REACHED * allowed_pct(c, s) * sms;
 }
 
+/* Of the bandwidth by data sheet the best streams reach so much (an H200: 90.5%). */
+#define STREAMS_MOST_PCT 92.0
+
+/* Whether too few bytes in flight are what it waits for, as far as is known; the share of the bandwidth that they allow. */
+static bool lacks_bytes(const struct advice_case *c, const struct stream *s, double *least,
+			double *most)
+{
+	*least = flight_least(c, s);
+	*most = flight_most(c, s);
+	return !isnan(*least) && !isnan(*most) && *least < ADVICE_REACHED &&
+	       issue_of(s, &s->sure) <= ADVICE_DRAM_MOST &&
+	       /* Whether it is enough depends on the latency, and no time says that something is missing. */
+	       !(s->is_whole && *most >= 1 && isnan(c->memory_pct));
+}
+
+double advice_warps_wanted(const struct advice_case *c)
+{
+	double least, most, latency;
+	struct stream s;
+
+	if (!stream_of(c, &s) || !lacks_bytes(c, &s, &least, &most) || most >= 1 ||
+	    waits_elsewhere(c, &s) || c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)
+		return NAN;
+	latency = s.sure.chain * ADVICE_DRAM_MOST;
+	return fmin(c->hw->arch.warps_per_sm,
+		    ceil(latency * advice_dram_rate(c) / fmax(s.sure.bytes, s.all.bytes)));
+}
+
 /* What would have to be in flight: more than is, of the memory that is farther from it. */
 static void say_wanted(const struct advice_case *c, const struct stream *s, struct advice_draft *d)
 {
-	const double has = s->resident * (s->m->load_bytes + s->m->store_bytes);
+	const struct stream_turn *t = &s->sure;
+	const double has = s->resident * t->bytes;
 	const double wants = ADVICE_DRAM_MOST * advice_dram_rate(c);
-	const bool is_l2 = in_flight(s, ADVICE_L2_MOST, advice_l2_rate(c)) <
-			   in_flight(s, ADVICE_DRAM_MOST, advice_dram_rate(c));
+	const bool is_l2 = in_flight(s, t, ADVICE_L2_MOST, advice_l2_rate(c)) <
+			   in_flight(s, t, ADVICE_DRAM_MOST, advice_dram_rate(c));
 	const double latency = is_l2 ? ADVICE_L2_MOST : ADVICE_DRAM_MOST;
-	const double turn = s->chain * latency + s->issue;
+	const double turn = t->chain * latency + issue_of(s, t);
 	char text[TEXT_NUMBER];
 
 	if (has < wants) {
@@ -917,47 +1015,59 @@ static void say_wanted(const struct advice_case *c, const struct stream *s, stru
 		is_l2 ? "the L2" : "DRAM",
 		text_bytes(text,
 			   (int64_t)(turn * (is_l2 ? advice_l2_rate(c) : advice_dram_rate(c)))),
-		turn, s->chain * latency);
+		turn, t->chain * latency);
+}
+
+static void say_in_flight(const struct advice_case *c, struct advice_draft *d,
+			  const struct stream *s)
+{
+	const double bytes = s->sure.bytes;
+	const bool is_part = bytes < s->m->load_bytes + s->m->store_bytes;
+	char has[TEXT_NUMBER];
+
+	text_bytes(has, (int64_t)(c->resident * bytes));
+	if (is_part)
+		advice_evidence(
+			d,
+			"a warp surely moves %.0f bytes, the rest of the code %s; %.0f warps on an SM: %s in flight",
+			bytes,
+			s->all.bytes > bytes ? "those that come there"
+					     : "few of them, or it would take longer to issue",
+			c->resident, has);
+	else if (s->is_whole)
+		advice_evidence(d,
+				"a warp moves %.0f bytes in all; %.0f warps on an SM: %s in flight",
+				bytes, c->resident, has);
+	else
+		advice_evidence(
+			d,
+			"a turn of the hottest loop moves %.0f bytes per warp; %.0f warps on an SM: %s in flight",
+			bytes, c->resident, has);
+	say_wanted(c, s, d);
 }
 
 enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct advice_draft *d)
 {
 	struct stream s;
-	double least, most, bytes;
-	char has[TEXT_NUMBER], pct[TEXT_NUMBER], allowed[TEXT_NUMBER];
+	struct occupancy o;
+	double least, most;
+	char pct[TEXT_NUMBER], allowed[TEXT_NUMBER];
 
-	if (!stream_of(c, &s) || c->class == CLASS_COMPUTE || c->class == CLASS_BALANCED)
+	if (!stream_of(c, &s) || c->class == CLASS_COMPUTE || c->class == CLASS_BALANCED ||
+	    !lacks_bytes(c, &s, &least, &most))
 		return ADVICE_SILENT;
-	least = flight_least(c, &s);
-	most = flight_most(c, &s);
-	if (isnan(least) || isnan(most) || least >= ADVICE_REACHED || s.issue > ADVICE_DRAM_MOST)
-		return ADVICE_SILENT;
-	/* Whether it is enough depends on the latency, and no time says that something is missing. */
-	if (s.is_whole && most >= 1 && isnan(c->memory_pct))
-		return ADVICE_SILENT;
-	bytes = s.m->load_bytes + s.m->store_bytes;
 	if (c->class == CLASS_MEMORY && c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)
-		return advice_against(d, "%.0f bytes %s are few, but %s", bytes,
+		return advice_against(d, "%.0f bytes %s are few, but %s", s.sure.bytes,
 				      s.is_whole ? "a warp" : "a turn and warp",
 				      advice_saturation(c));
 	if (waits_elsewhere(c, &s))
 		return advice_against(
 			d,
 			"%.0f bytes %s allow %s or more of the bandwidth%s, but it is at %s: the kernel waits for something else",
-			bytes, s.is_whole ? "a warp" : "a turn and warp",
+			s.sure.bytes, s.is_whole ? "a warp" : "a turn and warp",
 			text_pct(allowed, allowed_pct(c, &s)), c->fits_l2 ? " of the L2" : "",
 			text_pct(pct, c->memory_pct));
-	if (s.is_whole)
-		advice_evidence(d,
-				"a warp moves %.0f bytes in all; %.0f warps on an SM: %s in flight",
-				bytes, c->resident,
-				text_bytes(has, (int64_t)(c->resident * bytes)));
-	else
-		advice_evidence(
-			d,
-			"a turn of the hottest loop moves %.0f bytes per warp; %.0f warps on an SM: %s in flight",
-			bytes, c->resident, text_bytes(has, (int64_t)(c->resident * bytes)));
-	say_wanted(c, &s, d);
+	say_in_flight(c, d, &s);
 	if (!isnan(c->memory_pct))
 		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
 	if (c->occupancy && c->occupancy->limiter == LIMIT_BLOCKS)
@@ -967,9 +1077,16 @@ enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct adv
 			c->hw->arch.blocks_per_sm, c->occupancy->warps_per_sm,
 			c->hw->arch.warps_per_sm);
 	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
-	advice_gain_ratio(d, fmin(1, most), least);
+	/* What DRAM delivers of data that no cache holds is measured, and what it can deliver at best. */
+	if (is_beyond_l2(c) && c->memory_pct > 0)
+		least = c->memory_pct / STREAMS_MOST_PCT;
+	advice_gain_ratio(d, fmin(1, fmax(most, least)), fmin(1, least));
 	advice_conflict(d,
 			"values in flight take registers: 4 per thread for each load of 16 bytes");
+	if (c->cliff && c->occupancy && c->occupancy->limiter == LIMIT_REGISTERS &&
+	    advice_occupancy(c, c->k->resources.registers + 4, c->cliff->smem_per_block_bytes, &o))
+		advice_conflict(d, "registers limit the warps already: with 4 more %s",
+				advice_room(d, o.blocks_per_sm));
 	advice_try(
 		d,
 		s.is_whole

@@ -322,6 +322,62 @@ static void test_a_kernel_without_loops_is_one_turn(void **state)
 	arena_free(m.arena);
 }
 
+/* A way that nobody knows who takes has 64 loads: what is on it is in flight for few, and takes registers from all. */
+static void test_loads_of_a_few_are_not_in_flight_for_all(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make_flat(&m, 4);
+	m.shape.block[0] = 512;
+	set_resources(&m, 72, 0);
+	set_class(&m, "latency", 0, 17);
+	m.sass.whole.loads += 64;
+	m.sass.whole.load_bytes += 64 * 128;
+	m.sass.whole.issued = 1300;
+	m.k.work.bytes = INT64_C(1) << 30;
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_all = m.access.sites_n = 3;
+	m.access.warp_instructions = unknown;
+	m.access.warp_instructions.low = 65536 * 16 * 21.0;
+	for (size_t i = 0; i < 3; i++) {
+		m.sites[i] =
+			(struct metric_site){.op = "LDG.E",
+					     .kind = i == 1 ? "store" : "load",
+					     .requests = i < 2 ? derived(65536 * 16) : unknown,
+					     .sectors_per_request = i < 2 ? derived(4) : unknown,
+					     .excess = i < 2 ? derived(0) : unknown,
+					     .own_excess = i < 2 ? derived(0) : unknown,
+					     .lane_bytes = 4};
+	}
+	m.k.times.median = 300; /* 1300 instructions of each warp would take 1.3 ms */
+	build(&m);
+	a = given(&m, ADVICE_BYTES_IN_FLIGHT);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "surely moves 256 bytes"));
+	assert_true(any_has(a->evidence, a->evidence_n, "longer to issue"));
+	/* 16 of 64 warps, for which 32 registers leave room */
+	a = given(&m, ADVICE_RAISE_OCCUPANCY);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "from 58 warps on"));
+	assert_non_null(strstr(a->change, "32 registers (72 now)"));
+	assert_true(a->gain_low_pct >= 50 && a->gain_high_pct <= 75);
+	assert_null(against(&m, ADVICE_RAISE_OCCUPANCY));
+	/* time enough for all of it: then so much may be in flight, and nothing is promised */
+	m.k.times.median = 2000;
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	assert_non_null(strstr(against(&m, ADVICE_RAISE_OCCUPANCY), "look for what they wait for"));
+	/* what all warps do is enough, and nothing is left open */
+	m.k.times.median = 300;
+	m.access.sites_all = m.access.sites_n = 2;
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	arena_free(m.arena);
+}
+
 /* Wide accesses are what both ask for: nothing to try apart. */
 static void test_one_change_is_no_choice(void **state)
 {
@@ -2000,6 +2056,7 @@ int main(void)
 		cmocka_unit_test(test_pairs_name_two),
 		cmocka_unit_test(test_blocks_start_no_faster),
 		cmocka_unit_test(test_a_kernel_without_loops_is_one_turn),
+		cmocka_unit_test(test_loads_of_a_few_are_not_in_flight_for_all),
 		cmocka_unit_test(test_one_change_is_no_choice),
 		cmocka_unit_test(test_nothing_wrong_nothing_said),
 		cmocka_unit_test(test_async_copy_computes_its_conflict),
