@@ -83,6 +83,7 @@ static void find_hot_of_launch(struct advice_case *c)
 			best = l;
 		}
 	}
+	c->hot_turns = c->hot ? turns_by_lanes(c, best ? best : c->hot) : NAN;
 	if (!best || !c->hot || best == c->hot || !(own = arena_alloc(c->arena, sizeof(*own))))
 		return;
 	*own = *s;

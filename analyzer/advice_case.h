@@ -33,11 +33,12 @@ struct advice_case {
 	const struct metric_sass *sass;    /* NULL = not known, or a part is not decoded */
 	const struct metric_loop *tile;    /* the K-tile; else the hottest loop; NULL = none */
 	const struct metric_loop *hot;     /* the hottest loop, NULL = none */
-	double us;                         /* the median, NaN = not known */
-	double blocks, warps;              /* of the grid, NaN = not known */
-	double sm_warps;                   /* that the busiest SM runs in all, NaN = not known */
-	double resident;                   /* warps on an SM at a time, NaN = not known */
-	double sm_count, clock_mhz;        /* NaN = not known */
+	double hot_turns; /* that a warp makes of it in all, as its lanes say; NaN = not known */
+	double us;        /* the median, NaN = not known */
+	double blocks, warps;       /* of the grid, NaN = not known */
+	double sm_warps;            /* that the busiest SM runs in all, NaN = not known */
+	double resident;            /* warps on an SM at a time, NaN = not known */
+	double sm_count, clock_mhz; /* NaN = not known */
 	/*
 	 * NaN = not known. Where the data fits the L2 memory's share is that of the L2's bandwidth, as nobody knows how
 	 * much DRAM delivered; dram_pct is of DRAM in any case.
@@ -94,6 +95,8 @@ bool advice_waits(const struct advice_case *c);
  * room for; NaN = it is not known that too few are what it waits for.
  */
 double advice_warps_wanted(const struct advice_case *c);
+/* Whether a part of such code is for warps of which few are known to come there. */
+bool advice_is_partly_sure(const struct advice_case *c);
 
 /* Occupancy with other registers, or shared memory; false when it is not known. */
 bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_bytes,

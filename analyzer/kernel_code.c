@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "cfg.h"
 #include "chain.h"
+#include "dataflow.h"
 #include "idiom.h"
 #include "kernel_mix.h"
 #include "kernel_view.h"
@@ -59,6 +60,25 @@ static struct loop_stalls *count_stalls(const struct cfg *g, const uint8_t *plan
 		}
 	}
 	return s;
+}
+
+/* Registers of a thread that the code of a loop reads or writes. */
+static uint32_t named_registers(const struct cfg *g, uint32_t loop)
+{
+	struct regset all = {0};
+
+	for (uint32_t i = 0; i < g->insns_n; i++) {
+		struct effects x;
+
+		if (!cfg_in_loop(g, g->block_of[i], loop))
+			continue;
+		dataflow_effects(&g->insns[i], &x);
+		if (!x.is_certain)
+			return 0;
+		regset_add(&all, &x.reads);
+		regset_add(&all, &x.writes);
+	}
+	return regset_registers(&all);
 }
 
 static const char *word(const char *s)
@@ -117,7 +137,8 @@ static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const
 			.saved_cycles = plan ? stalls[t->loop].saved : -1,
 		};
 		if (t->is_innermost)
-			kernel_mix_of_turn(&loops[i].turn, g, t->loop);
+			loops[i].registers = named_registers(g, t->loop);
+		kernel_mix_of_turn(&loops[i].turn, g, tiles, t->loop);
 	}
 	s->loops = loops;
 	s->loops_n = tiles->n;

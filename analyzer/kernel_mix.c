@@ -167,11 +167,21 @@ static uint32_t hottest(const struct cfg *g, const struct tiles *tiles, uint32_t
 	return best;
 }
 
-void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, uint32_t loop)
+void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, const struct tiles *tiles,
+			uint32_t loop)
 {
-	for (uint32_t i = 0; i < g->insns_n; i++)
-		if (!is_left_out(g, i) && cfg_in_loop(g, g->block_of[i], loop))
-			add(m, g, i, 1);
+	bool ignored = true;
+
+	for (uint32_t i = 0; i < g->insns_n; i++) {
+		uint32_t within = g->blocks[g->block_of[i]].loop;
+		double weight = 1;
+
+		if (is_left_out(g, i) || !cfg_in_loop(g, g->block_of[i], loop))
+			continue;
+		for (; within != loop && within != CFG_NONE; within = g->loops[within].parent)
+			weight *= trips_of(tiles, within, &ignored);
+		add(m, g, i, weight);
+	}
 }
 
 void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct tiles *tiles)
@@ -192,5 +202,5 @@ void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct ti
 		add(&s->whole, g, i, weight);
 	}
 	if (hot != CFG_NONE)
-		kernel_mix_of_turn(&s->hot, g, hot);
+		kernel_mix_of_turn(&s->hot, g, tiles, hot);
 }

@@ -10,8 +10,9 @@
 #include "metrics.h"
 #include "tile.h"
 
-/* What a warp executes in one turn of a loop: added to *m. */
-void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, uint32_t loop);
+/* What a warp executes in one turn of a loop, with all turns of those within: added to *m. */
+void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, const struct tiles *tiles,
+			uint32_t loop);
 
 /* Fill s->whole, s->hot, s->hot_loop and s->trips_known. */
 void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct tiles *tiles);

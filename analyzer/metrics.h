@@ -86,7 +86,8 @@ struct metric_loop {
 	double issue_cycles; /* least to issue it: issue slots, or the busiest pipe of a quarter SM */
 	/* Of the code of the loop and of those within, each instruction once: its stalls, of these provably not needed; -1 */
 	int64_t stall_cycles, saved_cycles;
-	struct metric_mix turn; /* of innermost loops: one turn */
+	uint32_t registers;     /* that its code names, of a thread; 0 = not known */
+	struct metric_mix turn; /* one turn, with all turns of the loops within */
 };
 
 /* What a kernel's author may not have meant. See idiom.h; all 0 = none. Offsets are bytes in the function. */

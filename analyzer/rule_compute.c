@@ -199,7 +199,7 @@ static bool arithmetic_of(const struct advice_case *c, struct arithmetic *out)
 	    l->recurrence_loads > 0 || s->hot.loads + s->hot.copies + s->hot.local > 0)
 		return false;
 	*out = (struct arithmetic){l->recurrence_cycles, l->issue_cycles,
-				   l->trips > 0 && l->depth == 1 ? (double)l->trips : NAN};
+				   l->trips > 0 && l->depth == 1 ? (double)l->trips : c->hot_turns};
 	return true;
 }
 

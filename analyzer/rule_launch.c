@@ -339,6 +339,17 @@ static bool lacks_warps(const struct advice_case *c)
 #define WARPS_SURE  0.75
 
 /*
+ * Whether that many registers do for the code that streams. Those of a loop are what it names; of a kernel without loops
+ * all are taken to be needed, but where the most of it is for few warps.
+ */
+static bool suffices(const struct advice_case *c, int registers)
+{
+	if (c->hot)
+		return c->hot->registers > 0 && (int)c->hot->registers <= registers;
+	return advice_is_partly_sure(c);
+}
+
+/*
  * Code that streams waits for its loads with any number of warps below bandwidth x latency, however many hide the
  * latency of other code. How many of them there will be is what fits.
  */
@@ -351,10 +362,14 @@ static bool streams(const struct advice_case *c, int *warps)
 	if ((o->limiter != LIMIT_REGISTERS && o->limiter != LIMIT_SMEM) || !(o->waves >= 1) ||
 	    !(wanted >= WARPS_WORTH * o->warps_per_sm))
 		return false;
-	for (*warps = (int)wanted; *warps > o->warps_per_sm; --*warps)
-		if (o->limiter == LIMIT_SMEM ? smem_for(c, *warps, &then) > 0
-					     : registers_for(c, *warps, &then) > 0)
-			return true;
+	for (*warps = (int)wanted; *warps > o->warps_per_sm; --*warps) {
+		const int registers =
+			o->limiter == LIMIT_REGISTERS ? registers_for(c, *warps, &then) : 0;
+
+		if (registers > 0 ? suffices(c, registers)
+				  : o->limiter == LIMIT_SMEM && smem_for(c, *warps, &then) > 0)
+			return *warps >= WARPS_WORTH * o->warps_per_sm;
+	}
 	return false;
 }
 

@@ -1018,15 +1018,27 @@ static void say_wanted(const struct advice_case *c, const struct stream *s, stru
 		turn, t->chain * latency);
 }
 
+/* Much of the code is for some warps. */
+static bool is_part(const struct stream *s)
+{
+	return s->sure.bytes < s->m->load_bytes + s->m->store_bytes;
+}
+
+bool advice_is_partly_sure(const struct advice_case *c)
+{
+	struct stream s;
+
+	return stream_of(c, &s) && is_part(&s);
+}
+
 static void say_in_flight(const struct advice_case *c, struct advice_draft *d,
 			  const struct stream *s)
 {
 	const double bytes = s->sure.bytes;
-	const bool is_part = bytes < s->m->load_bytes + s->m->store_bytes;
 	char has[TEXT_NUMBER];
 
 	text_bytes(has, (int64_t)(c->resident * bytes));
-	if (is_part)
+	if (is_part(s))
 		advice_evidence(
 			d,
 			"a warp surely moves %.0f bytes, the rest of the code %s; %.0f warps on an SM: %s in flight",

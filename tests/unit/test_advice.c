@@ -472,6 +472,93 @@ static void test_async_copy_computes_its_conflict(void **state)
 	arena_free(m.arena);
 }
 
+/* A ratio above 20, but the warps wait for the tile, and then compute on it: nothing lies over anything. */
+static void test_a_tile_that_is_waited_for(void **state)
+{
+	const struct metric_advice *a;
+	struct metric_stalls stalls;
+	struct metric_loop loops[2];
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 264, 128);
+	set_class(&m, "latency", 17, 40);
+	loops[0] = loops[1] = m.loop;
+	loops[0].is_innermost = loops[1].is_main = false;
+	loops[0].ratio = 24;
+	loops[0].load_ops = 8;
+	loops[0].load_bytes_per_warp = 4096;
+	loops[0].turn = (struct metric_mix){
+		.issued = 480, .loads = 8, .load_bytes = 4096, .shared = 16, .barriers = 2};
+	loops[1].start = 0x200;
+	loops[1].end = 0x300;
+	loops[1].depth = 2;
+	loops[1].trips = 4;
+	loops[1].recurrence_cycles = 384;
+	loops[1].issue_cycles = 110;
+	loops[1].turn = (struct metric_mix){.issued = 110, .shared = 2};
+	m.sass.loops = loops;
+	m.sass.loops_n = 2;
+	m.sass.hot_loop = 1;
+	m.sass.hot = loops[1].turn;
+	m.k.stalls = &stalls;
+	stalls = (struct metric_stalls){.long_scoreboard = derived(40), .wait = derived(50)};
+	stalls.long_scoreboard.high = 60;
+	build(&m);
+	a = given(&m, ADVICE_ASYNC_PIPELINE);
+	assert_non_null(a);
+	assert_true(a->gain_low_pct >= 24 && a->gain_low_pct <= 30);
+	assert_true(a->gain_high_pct >= 49 && a->gain_high_pct <= 50);
+	assert_true(any_has(a->evidence, a->evidence_n, "waits at 2 barriers"));
+	/* how often it runs through the chain nobody knows, until the lanes tell: for a third of the time */
+	assert_true(given(&m, ADVICE_ILP)->gain_low_pct > 20);
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_all = m.access.sites_n = 1;
+	m.sites[0] = (struct metric_site){.offset = 0x210, .op = "LDS", .kind = "shared"};
+	m.sites[0].sectors_per_request = derived(1);
+	m.sites[0].excess = derived(0);
+	m.sites[0].requests = derived(264 * 4 * 170.0);
+	build(&m);
+	a = given(&m, ADVICE_ILP);
+	assert_true(a->gain_low_pct <= 0 && a->gain_high_pct < 33);
+	assert_true(any_has(a->evidence, a->evidence_n, "takes 3"));
+	/* others cover the loads, or the ratio says so and nobody knows better */
+	stalls.long_scoreboard = derived(10);
+	build(&m);
+	assert_null(given(&m, ADVICE_ASYNC_PIPELINE));
+	assert_non_null(strstr(against(&m, ADVICE_ASYNC_PIPELINE), "24"));
+	m.k.stalls = NULL;
+	build(&m);
+	assert_null(given(&m, ADVICE_ASYNC_PIPELINE));
+	arena_free(m.arena);
+}
+
+/* A loop that streams on 16 warps: fewer registers bring more, but not fewer than its code names. */
+static void test_registers_that_a_loop_needs_stay(void **state)
+{
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 64, 256);
+	set_resources(&m, 100, 0);
+	set_class(&m, "latency", 5, 20);
+	m.sass.hot.loads = 1;
+	m.sass.hot.load_bytes = 128;
+	m.loop.registers = 20;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	assert_non_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	m.loop.registers = 96;
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	assert_non_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	m.loop.registers = 0; /* not known */
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	arena_free(m.arena);
+}
+
 static void test_occupancy_is_no_score(void **state)
 {
 	const struct metric_advice *a;
@@ -2060,6 +2147,8 @@ int main(void)
 		cmocka_unit_test(test_one_change_is_no_choice),
 		cmocka_unit_test(test_nothing_wrong_nothing_said),
 		cmocka_unit_test(test_async_copy_computes_its_conflict),
+		cmocka_unit_test(test_a_tile_that_is_waited_for),
+		cmocka_unit_test(test_registers_that_a_loop_needs_stay),
 		cmocka_unit_test(test_occupancy_is_no_score),
 		cmocka_unit_test(test_bandwidth_near_its_peak_is_done),
 		cmocka_unit_test(test_data_in_the_l2_is_at_no_limit_of_dram),
