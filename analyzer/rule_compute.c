@@ -121,7 +121,7 @@ static void gain_of_floats(const struct advice_case *c, struct advice_draft *d,
 	base = fmin(now, us) + set * fmax(0, us - now);
 	advice_gain(d,
 		    100 * FLOATS_SURE * set *
-			    fmax(0, base - advice_unit_us(c, runs_of(c) * p->most)) / us,
+			    fmax(0, fmin(now, us) - advice_unit_us(c, runs_of(c) * p->most)) / us,
 		    100 * fmax(0, base - advice_unit_us(c, runs_of(c) * p->least)) / us);
 }
 
@@ -174,6 +174,9 @@ enum advice_outcome rule_fp64(const struct advice_case *c, struct advice_draft *
 /* From so much of the time on the chain sets it; below the other other things do. */
 #define CHAIN_SETS     0.8
 #define CHAIN_HIDDEN   0.4
+/* Issuing takes that much longer than its slots at worst: of one warp on a scheduler, whose every wait is seen; of many. */
+#define ISSUE_ALONE    1.5
+#define ISSUE_MANY     1.2
 
 /* A chain of arithmetic, in a turn of the hottest loop or in code without loops, and what issues it. */
 struct arithmetic {
@@ -217,7 +220,7 @@ enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d
 {
 	const double partitions = c->hw->arch.partitions;
 	struct arithmetic x;
-	double warps, issue, ratio, share, sure;
+	double warps, issue, ratio, share, sure, slack;
 	char chain[TEXT_NUMBER], turn[TEXT_NUMBER], pct[TEXT_NUMBER];
 
 	if (isnan(c->resident) || !(partitions > 0) || !arithmetic_of(c, &x))
@@ -249,7 +252,8 @@ enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d
 		advice_evidence(d, "by its latencies the chain takes %s of the time",
 				text_pct(pct, 100 * share));
 	advice_stalls(d, advice_stall(c, wait), "wait for an earlier instruction");
-	advice_gain_ratio(d, 1 - sure * (1 - fmin(1, 1.2 * ratio)),
+	slack = fmax(ISSUE_MANY, 1 + (ISSUE_ALONE - 1) / warps);
+	advice_gain_ratio(d, 1 - sure * (1 - fmin(1, slack * ratio)),
 			  1 - fmin(1, CHAIN_SLACK * share) * (1 - ratio));
 	advice_conflict(d, "several accumulators take registers and round in another order");
 	advice_try(d,
@@ -267,6 +271,17 @@ enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d
 #define TENSOR_GOOD        0.5
 /* Fewer multiply-adds than that: no tile of a matrix instruction to fill. */
 #define TENSOR_LEAST_FLOPS 1e8
+
+/* Sums of a tile with which products are fed from shared memory; fewer tiles than SMs leave SMs idle. */
+#define TENSOR_TILE (128.0 * 128.0)
+
+/* The part of the SMs that a product of this size keeps busy at least. */
+static double tensor_fill(const struct advice_case *c)
+{
+	const double tiles = c->warps * LANES * c->sass->idioms.sums / TENSOR_TILE;
+
+	return isnan(tiles) || isnan(c->sm_count) ? 1 : fmin(1, tiles / c->sm_count);
+}
 
 static int tensor_peak(const struct advice_case *c, const char **type)
 {
@@ -322,7 +337,7 @@ enum advice_outcome rule_tensor_cores(const struct advice_case *c, struct advice
 	/* The bytes stay: what memory needs is a bound of its own. */
 	if (c->k->work_known && quantity_known(&r->sol_memory_pct))
 		memory = r->sol_memory_pct.value / 100;
-	advice_gain_ratio(d, fmin(1, fmax(memory, now / (TENSOR_FIRST * peak))),
+	advice_gain_ratio(d, fmin(1, fmax(memory, now / (TENSOR_FIRST * tensor_fill(c) * peak))),
 			  fmin(1, fmax(memory, now / (TENSOR_GOOD * peak))));
 	advice_conflict(d, "%s: the result must tolerate it; fragments take registers", type);
 	advice_try(

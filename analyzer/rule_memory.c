@@ -692,6 +692,8 @@ enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draf
 
 #define CHAIN_LEAST 4.0 /* loads in one chain outside of loops that are worth a word */
 #define CHAINS      8.0 /* that a thread could follow at once */
+/* Sectors here and there, more than the L2 holds, come at that part of DRAM's bandwidth: 0.49 measured on an H200. */
+#define SCATTERED   0.5
 
 /*
  * Loads of one chain in a turn. One that begins anew with each turn is as long as all together: the turn's end
@@ -757,11 +759,15 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 	/* Where the addresses come from memory each lane fetches a sector of its own; a cache line at best serves four. */
 	bytes = LANES * ACCESS_SECTOR_BYTES;
 	if (is_counted && !isnan(c->us)) {
-		each = advice_unit_us(c, all * bytes / ADVICE_REACHED);
+		each = advice_unit_us(c, all * bytes);
 		best = fmax(best,
 			    each / (is_beyond_l2(c) ? advice_dram_rate(c) : advice_l2_rate(c)) /
-				    c->us);
-		worst = fmax(worst, each / advice_dram_rate(c) / c->us);
+				    ADVICE_REACHED / c->us);
+		worst = fmax(worst, each / advice_dram_rate(c) /
+					    (c->warps * all * bytes > (double)c->hw->l2_bytes
+						     ? SCATTERED
+						     : ADVICE_REACHED) /
+					    c->us);
 		share = fmin(1, chain_us(c, chain) / c->us);
 		best = 1 - share * (1 - best);
 		worst = 1 - share * (1 - fmin(1, worst));
