@@ -92,11 +92,12 @@ static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const
 	const struct cfg *g = &v->cfg;
 	const struct tiles *tiles = &v->tiles;
 	const struct loop_stalls *stalls = count_stalls(g, plan, scratch);
+	const struct idiom_divide *divides = idiom_divide_read(g, scratch);
 	struct metric_loop *loops;
 	const struct tile *main;
 	struct chain *chains, straight;
 
-	if (!stalls || chain_read(g, scratch, &chains, &straight) != 0)
+	if (!stalls || !divides || chain_read(g, scratch, &chains, &straight) != 0)
 		return err_set(e, ERR_MEMORY, -1, "no memory for the loops of a kernel") == 0;
 	s->straight_cycles = straight.cycles;
 	s->straight_loads = straight.loads;
@@ -138,11 +139,11 @@ static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const
 		};
 		if (t->is_innermost)
 			loops[i].registers = named_registers(g, t->loop);
-		kernel_mix_of_turn(&loops[i].turn, g, tiles, t->loop);
+		kernel_mix_of_turn(&loops[i].turn, g, tiles, divides, t->loop);
 	}
 	s->loops = loops;
 	s->loops_n = tiles->n;
-	kernel_mix_read(s, g, tiles);
+	kernel_mix_read(s, g, tiles, divides);
 	return loops || err_set(e, ERR_MEMORY, -1, "no memory for the loops of a kernel") == 0;
 }
 

@@ -95,7 +95,17 @@ static void add_access(struct metric_mix *m, const struct sass_access *a, double
 	}
 }
 
-static void add(struct metric_mix *m, const struct cfg *g, uint32_t at, double weight)
+static void add_division(struct metric_mix *m, const struct idiom_divide *d, double weight)
+{
+	m->divisions += d->is_quotient ? weight : 0;
+	m->dividing += weight * d->parts;
+	m->divide_seeds += d->is_seed ? weight : 0;
+	m->divide_calls += d->called ? weight : 0;
+	m->divide_called += weight * d->called;
+}
+
+static void add(struct metric_mix *m, const struct cfg *g, uint32_t at,
+		const struct idiom_divide *d, double weight)
 {
 	const struct sass_insn *insn = &g->insns[at];
 	const struct sass_modifiers *words = &g->modifiers[at];
@@ -105,6 +115,7 @@ static void add(struct metric_mix *m, const struct cfg *g, uint32_t at, double w
 	m->issued += weight;
 	if (!insn->is_decoded)
 		return;
+	add_division(m, d, weight);
 	add_unit(m, insn, weight);
 	add_conversion(m, insn, words, weight);
 	if (sass_access(insn, words, &access))
@@ -168,7 +179,7 @@ static uint32_t hottest(const struct cfg *g, const struct tiles *tiles, uint32_t
 }
 
 void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, const struct tiles *tiles,
-			uint32_t loop)
+			const struct idiom_divide *divides, uint32_t loop)
 {
 	bool ignored = true;
 
@@ -180,11 +191,12 @@ void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, const struct 
 			continue;
 		for (; within != loop && within != CFG_NONE; within = g->loops[within].parent)
 			weight *= trips_of(tiles, within, &ignored);
-		add(m, g, i, weight);
+		add(m, g, i, &divides[i], weight);
 	}
 }
 
-void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct tiles *tiles)
+void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct tiles *tiles,
+		     const struct idiom_divide *divides)
 {
 	uint32_t tile = 0, hot = hottest(g, tiles, &tile), last = CFG_NONE;
 	double weight = 1;
@@ -199,8 +211,8 @@ void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct ti
 		if (block != last)
 			weight = weight_of(g, tiles, g->blocks[block].loop, &s->trips_known);
 		last = block;
-		add(&s->whole, g, i, weight);
+		add(&s->whole, g, i, &divides[i], weight);
 	}
 	if (hot != CFG_NONE)
-		kernel_mix_of_turn(&s->hot, g, tiles, hot);
+		kernel_mix_of_turn(&s->hot, g, tiles, divides, hot);
 }

@@ -7,14 +7,19 @@
 #ifndef KBN_KERNEL_MIX_H
 #define KBN_KERNEL_MIX_H
 
+#include "idiom_divide.h"
 #include "metrics.h"
 #include "tile.h"
 
-/* What a warp executes in one turn of a loop, with all turns of those within: added to *m. */
+/*
+ * What a warp executes in one turn of a loop, with all turns of those within: added to *m. `divides`: of each instruction
+ * (idiom_divide_read).
+ */
 void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, const struct tiles *tiles,
-			uint32_t loop);
+			const struct idiom_divide *divides, uint32_t loop);
 
 /* Fill s->whole, s->hot, s->hot_loop and s->trips_known. */
-void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct tiles *tiles);
+void kernel_mix_read(struct metric_sass *s, const struct cfg *g, const struct tiles *tiles,
+		     const struct idiom_divide *divides);
 
 #endif

@@ -61,6 +61,11 @@ struct metric_mix {
 		shuffles, barriers;
 	double loads, load_bytes, copies, stores, store_bytes, atomics; /* global memory */
 	double shared, local, local_bytes, local_store_bytes;
+	/*
+	 * Integer divisions (idiom_divide.h), instructions that have part in them, first values of reciprocals; and calls
+	 * of functions that divide, with what these execute, which is in no other figure.
+	 */
+	double divisions, dividing, divide_seeds, divide_calls, divide_called;
 };
 
 /* One loop of a kernel's code, a run through its body. See tile.h. */

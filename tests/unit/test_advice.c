@@ -1720,6 +1720,59 @@ static void test_floats_gain_what_the_units_have_less(void **state)
 	arena_free(m.arena);
 }
 
+/* Four remainders in a turn of 80 instructions take 50 of them: at best two each, at worst five. */
+static void test_integer_divisions(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 132 * 100, 256);
+	m.sass.hot.issued = 80;
+	m.sass.hot.dividing = 50;
+	m.sass.hot.divisions = 4;
+	m.k.roofline.issue_pct = derived(70);
+	build(&m);
+	a = given(&m, ADVICE_DIVISIONS);
+	assert_non_null(a);
+	assert_true(a->gain_high_pct >= 52 && a->gain_high_pct <= 54); /* 1 - 38 / 80 */
+	assert_true(a->gain_low_pct >= 24 && a->gain_low_pct <= 28);   /* 3/4 of 1 - 50 / 80 */
+	assert_true(any_has(a->evidence, a->evidence_n, "50 of its 80 instructions"));
+	/* issuing is hidden, for all that is known */
+	m.k.roofline.issue_pct = derived(30);
+	build(&m);
+	assert_null(given(&m, ADVICE_DIVISIONS));
+	/* four reciprocals of three instructions at 16 lanes take 24 cycles, to issue the turn 20 */
+	m.k.roofline.issue_pct = derived(50);
+	build(&m);
+	a = given(&m, ADVICE_DIVISIONS);
+	m.sass.hot.divide_seeds = m.sass.hot.special = 4;
+	build(&m);
+	assert_true(given(&m, ADVICE_DIVISIONS)->gain_low_pct > a->gain_low_pct);
+	/* the function of 64 bits beside a short way: the short way is what surely is executed */
+	m.sass.hot.divide_seeds = m.sass.hot.special = 0;
+	m.sass.hot.divide_calls = 4;
+	m.sass.hot.divide_called = 320;
+	build(&m);
+	assert_true(given(&m, ADVICE_DIVISIONS)->gain_high_pct == a->gain_high_pct);
+	m.sass.hot.divisions = 0;
+	build(&m);
+	assert_true(given(&m, ADVICE_DIVISIONS)->gain_high_pct > 65);
+	m.sass.hot.divide_calls = m.sass.hot.divide_called = 0;
+	m.sass.hot.divisions = 4;
+	set_class(&m, "memory", 10, 90);
+	build(&m);
+	assert_null(given(&m, ADVICE_DIVISIONS));
+	assert_non_null(against(&m, ADVICE_DIVISIONS));
+	/* a twentieth of the turn */
+	set_class(&m, "unknown", NAN, NAN);
+	m.sass.hot.issued = 1000;
+	m.k.roofline.issue_pct = derived(90);
+	build(&m);
+	assert_null(given(&m, ADVICE_DIVISIONS));
+	arena_free(m.arena);
+}
+
 /* A chain of 40 cycles in a turn of 10: four warps on a scheduler fill it, one does not. */
 static void test_chains_matter_where_no_other_warp_fills_them(void **state)
 {
@@ -2010,6 +2063,7 @@ static void make_any(struct made *m)
 	m->sass.idioms.product_at = draw(2) ? m->loop.start : 0;
 	any_mix(&m->sass.whole);
 	any_mix(&m->sass.hot);
+	m->k.roofline.issue_pct = derived(draw(101));
 	m->k.code.sass = draw(8) ? &m->sass : NULL;
 	any_sites(m);
 	any_class(m);
@@ -2202,6 +2256,7 @@ int main(void)
 		cmocka_unit_test(test_spills_say_what_registers_would_cost),
 		cmocka_unit_test(test_arrays_in_local_memory_are_no_spills),
 		cmocka_unit_test(test_floats_gain_what_the_units_have_less),
+		cmocka_unit_test(test_integer_divisions),
 		cmocka_unit_test(test_chains_matter_where_no_other_warp_fills_them),
 		cmocka_unit_test(test_tensor_cores),
 		cmocka_unit_test(test_host_first),

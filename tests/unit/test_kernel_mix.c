@@ -210,6 +210,38 @@ static void loops_within_loops(void **state)
 	}
 }
 
+/*
+ * Integer divisions of a turn: a reciprocal that is worked out before it is no part of the turn. A quotient, what is left
+ * and two corrections are seven instructions at least; the reciprocal another seven.
+ */
+static void integer_divisions(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SMS; i++) {
+		const int sm = sms[i];
+		const struct metric_sass *s;
+
+		if (sm == 89)
+			continue;
+		s = in("idiom/idioms", "ring", sm);
+		same(s->hot.divisions, 1);
+		same(s->hot.divide_seeds, 0);
+		same(s->whole.divide_seeds, 1);
+		same(s->hot.divide_calls, 0);
+		assert_true(s->hot.dividing >= 9 && s->hot.dividing <= 12);
+		s = in("idiom/idioms", "divides_each", sm);
+		same(s->hot.divisions, 1);
+		same(s->hot.divide_seeds, 1);
+		assert_true(s->hot.dividing >= 14 && s->hot.dividing <= 18);
+		s = in("idiom/idioms", "divides_long", sm);
+		same(s->hot.divide_calls, 1);
+		same(s->hot.divisions, 1);
+		assert_true(s->hot.divide_called >= 60 && s->hot.divide_called <= 90);
+		s = in("idiom/idioms", "divides_known", sm);
+		same(s->whole.dividing + s->whole.divisions + s->whole.divide_calls, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +252,7 @@ int main(void)
 		cmocka_unit_test(copies_and_products),
 		cmocka_unit_test(a_loop_of_unknown_length),
 		cmocka_unit_test(loops_within_loops),
+		cmocka_unit_test(integer_divisions),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

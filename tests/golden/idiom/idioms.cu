@@ -282,3 +282,50 @@ extern "C" __global__ void sum_of_lanes(const float *a, float *out)
 		sum += __shfl_xor_sync(~0u, sum, d) * 0.5;
 	out[threadIdx.x] = (float)sum;
 }
+
+/* A remainder by what the caller says: its reciprocal is worked out before the loop. */
+extern "C" __global__ void ring(float *out, const float *in, int n, int step, int echoes)
+{
+	const int at = threadIdx.x;
+	float sum = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < echoes; k++)
+		sum += in[(at + k * step) % n];
+	out[at] = sum;
+}
+
+/* Another divisor in each turn; quotient and remainder of it. */
+extern "C" __global__ void divides_each(unsigned *out, const unsigned *in, int n)
+{
+	unsigned sum = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < n; k++)
+		sum += in[k] / in[k + 1] * 7 + in[k] % in[k + 1];
+	out[threadIdx.x] = sum;
+}
+
+/* Of 64 bits: a function of the compiler's, and a shorter way beside it. */
+extern "C" __global__ void divides_long(long long *out, const long long *in, int n, long long by)
+{
+	long long sum = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < n; k++)
+		sum += in[k] % by;
+	out[threadIdx.x] = sum;
+}
+
+/* By constants, and a division of floats: neither is one. */
+extern "C" __global__ void divides_known(unsigned *out, const unsigned *in, float *floats, int n)
+{
+	unsigned sum = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < n; k++) {
+		sum += in[k] / 7 + in[k] % 1000 + in[k] / 64;
+		floats[k] = floats[k + 1] / floats[k + 2] + (float)in[k];
+	}
+	out[threadIdx.x] = sum;
+}
