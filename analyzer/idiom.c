@@ -43,6 +43,8 @@ struct product {
 	uint32_t operands, sums;
 	uint32_t by_a, by_b; /* coordinates of the operands that are apart */
 	bool is_staged;      /* these come from shared memory */
+	/* the same of other operations; operands by rows and columns, whichever is which */
+	uint32_t pairs, pair_operands, pair_a, pair_b;
 };
 
 struct walk {
@@ -53,7 +55,8 @@ struct walk {
 	uint32_t of_block;    /* coordinates that all threads of a block share */
 	struct value *loaded; /* of each instruction: what its address depends on, in `coordinates` */
 	uint32_t *used_in; /* loop in which a loaded register was last an operand, by value.load */
-	uint32_t *sum_in;  /* loop in which a sum last grew, by value.sum */
+	uint32_t *paired_in;      /* the same of pairs */
+	uint32_t *sum_in;         /* loop in which a sum last grew, by value.sum */
 	struct product *products; /* by loop */
 	uint32_t *stored;         /* what the addresses of results depend on, a set for each */
 	uint32_t stored_n;
@@ -279,6 +282,62 @@ static uint32_t count_multiply(struct walk *w, uint32_t i, uint32_t l)
 	return sum;
 }
 
+/* Operations that make one value of two. */
+static bool combines(const struct sass_insn *insn)
+{
+	static const char *const ops[] = {"FADD",    "FMUL",   "FMNMX",     "FSETP",    "FADD2",
+					  "FMUL2",   "IADD3",  "IADD",      "VIADD",    "IMAD",
+					  "IMNMX",   "VIMNMX", "LOP3",      "ISETP",    "HADD2",
+					  "HMUL2",   "HMNMX2", "VIADDMNMX", "VABSDIFF", "FMNMX3",
+					  "VIMNMX3", NULL};
+
+	return is_one_of(ops, insn);
+}
+
+/* The first two of its operands that were just loaded, by one load each; false = there are not two. */
+static bool two_loaded(const struct walk *w, const struct sass_insn *insn, const struct value **a,
+		       const struct value **b)
+{
+	*a = *b = NULL;
+	for (unsigned i = 1; i < insn->operands_n && !*b; i++) {
+		const struct sass_operand *o = &insn->operands[i];
+		const struct value *v = value_of(w, o);
+
+		if (o->flags & (SASS_DEST | SASS_IN_ADDRESS) || !v->load)
+			continue;
+		*(*a ? b : a) = v;
+	}
+	return *b && (*a)->load != (*b)->load;
+}
+
+/* Of rows and columns, in whatever order. */
+static void count_pair(struct walk *w, const struct sass_insn *insn, uint32_t l)
+{
+	const struct value *v[2];
+	struct product *p;
+	uint32_t by_a, by_b;
+	bool is_turned;
+
+	if (l == CFG_NONE || !w->g->loops[l].is_innermost || !combines(insn) ||
+	    !two_loaded(w, insn, &v[0], &v[1]))
+		return;
+	p = &w->products[l];
+	by_a = loaded_by(w, v[0]);
+	by_b = loaded_by(w, v[1]);
+	if (!by_a || !by_b || by_a & by_b ||
+	    w->loaded[v[0]->load / LOAD_REGS].is_shared !=
+		    w->loaded[v[1]->load / LOAD_REGS].is_shared)
+		return;
+	p->pairs++;
+	is_turned = by_a & p->pair_b || by_b & p->pair_a;
+	p->pair_a |= is_turned ? by_b : by_a;
+	p->pair_b |= is_turned ? by_a : by_b;
+	for (int k = 0; k < 2; k++) {
+		p->pair_operands += w->paired_in[v[k]->load] != l + 1;
+		w->paired_in[v[k]->load] = l + 1;
+	}
+}
+
 static void step(struct walk *w, uint32_t i)
 {
 	const struct sass_insn *insn = &w->g->insns[i];
@@ -295,6 +354,8 @@ static void step(struct walk *w, uint32_t i)
 	is_multiply = multiplies(insn);
 	if (is_multiply)
 		next.sum = count_multiply(w, i, l);
+	else
+		count_pair(w, insn, l);
 	dataflow_effects(insn, &x);
 	sass_access(insn, &w->g->modifiers[i], &access);
 	loads = is_load(&access);
@@ -328,13 +389,32 @@ static bool is_tile(const struct product *p)
 }
 
 /* Rows times columns, and results by row and column: of a vector the results depend on one of the two. */
-static bool is_apart(const struct walk *w, const struct product *p)
+static bool is_table(const struct walk *w, uint32_t by_a, uint32_t by_b)
 {
-	bool is_table = false;
+	bool is = false;
 
 	for (uint32_t i = 0; i < w->stored_n; i++)
-		is_table |= (w->stored[i] & p->by_a) && (w->stored[i] & p->by_b);
-	return p->apart == p->multiplies && is_table;
+		is |= (w->stored[i] & by_a) && (w->stored[i] & by_b);
+	return is;
+}
+
+static bool is_apart(const struct walk *w, const struct product *p)
+{
+	return p->apart == p->multiplies && is_table(w, p->by_a, p->by_b);
+}
+
+static void choose_pairs(const struct walk *w, struct idioms *out)
+{
+	for (uint32_t l = 0; l < w->g->loops_n; l++) {
+		const struct product *p = &w->products[l];
+
+		if (p->pairs <= out->pairs || p->multiplies >= p->pairs ||
+		    !is_table(w, p->pair_a, p->pair_b))
+			continue;
+		out->pairs = p->pairs;
+		out->pair_operands = p->pair_operands;
+		out->pairs_at = w->g->loops[l].first;
+	}
 }
 
 static void choose_product(const struct walk *w, struct idioms *out)
@@ -366,26 +446,32 @@ static int read_products(const struct cfg *g, struct arena *scratch, struct idio
 	w->loaded = arena_array(scratch, (size_t)g->insns_n + 1, sizeof(*w->loaded));
 	w->used_in =
 		arena_array(scratch, ((size_t)g->insns_n + 1) * LOAD_REGS, sizeof(*w->used_in));
+	w->paired_in =
+		arena_array(scratch, ((size_t)g->insns_n + 1) * LOAD_REGS, sizeof(*w->paired_in));
 	w->sum_in = arena_array(scratch, (size_t)g->insns_n + 1, sizeof(*w->sum_in));
 	w->products = arena_array(scratch, g->loops_n ? g->loops_n : 1, sizeof(*w->products));
 	w->stored = arena_array(scratch, (size_t)g->insns_n + 1, sizeof(*w->stored));
-	if (!w->stored || !w->loaded || !w->used_in || !w->sum_in || !w->products)
+	if (!w->stored || !w->loaded || !w->used_in || !w->paired_in || !w->sum_in || !w->products)
 		return -1;
 	for (int walk = 0; walk < WALKS; walk++) {
 		w->stored_n = 0;
 		memset(w->products, 0, g->loops_n * sizeof(*w->products));
 		memset(w->used_in, 0, ((size_t)g->insns_n + 1) * LOAD_REGS * sizeof(*w->used_in));
+		memset(w->paired_in, 0,
+		       ((size_t)g->insns_n + 1) * LOAD_REGS * sizeof(*w->paired_in));
 		memset(w->sum_in, 0, ((size_t)g->insns_n + 1) * sizeof(*w->sum_in));
 		for (uint32_t i = 0; i < g->insns_n; i++)
 			step(w, i);
 	}
 	choose_product(w, out);
+	choose_pairs(w, out);
 	return 0;
 }
 
 int idiom_read(const struct cfg *g, struct arena *scratch, struct idioms *out)
 {
-	*out = (struct idioms){.doubles_at = CFG_NONE, .product_at = CFG_NONE};
+	*out = (struct idioms){
+		.doubles_at = CFG_NONE, .product_at = CFG_NONE, .pairs_at = CFG_NONE};
 	if (read_doubles(g, scratch, out) != 0)
 		return -1;
 	return g->loops_n ? read_products(g, scratch, out) : 0;

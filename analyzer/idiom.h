@@ -40,6 +40,15 @@ struct idioms {
 	uint8_t rows, columns;
 	bool is_staged; /* from shared memory: which coordinates of the block belong to which is not known */
 	uint32_t product_at; /* first instruction of the loop; CFG_NONE */
+
+	/*
+	 * A loop of other operations of two loaded values each, that makes a table: the addresses of the two depend on
+	 * different coordinates, and those of the results on both (sums and minima, distances, bits that differ).
+	 * 0 pairs = none.
+	 */
+	uint32_t pairs;         /* in one turn */
+	uint32_t pair_operands; /* loaded registers that they use, each once */
+	uint32_t pairs_at;      /* first instruction of the loop; CFG_NONE */
 };
 
 /* 0, or -1 when memory has run out. */

@@ -227,6 +227,9 @@ static bool read_idioms(struct metric_sass *s, const struct cfg *g, struct arena
 		.columns = x.columns,
 		.is_staged = x.is_staged,
 		.product_at = offset_of(x.product_at),
+		.pairs = x.pairs,
+		.pair_operands = x.pair_operands,
+		.pairs_at = offset_of(x.pairs_at),
 	};
 	return true;
 }

@@ -108,6 +108,8 @@ struct metric_idioms {
 		columns; /* coordinates of its operands, 0 where they do not tell: see idiom.h */
 	bool is_staged;  /* from shared memory: those within the block alone */
 	uint64_t product_at;
+	uint32_t pairs, pair_operands; /* of what is built like a product of other operations */
+	uint64_t pairs_at;
 };
 
 /* What the instructions of a kernel say, those of functions that it calls left out. */

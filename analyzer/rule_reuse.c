@@ -113,7 +113,8 @@ static bool turn_of(const struct advice_case *c, const struct load_unit *u, stru
 	*t = (struct turn){
 		.unit = u->shared + u->global,
 		.fma = LANES * fmax(m->fma / a->fp32, 2 * m->halves / a->fp16x2),
-		.issue = m->issued / a->partitions,
+		/* or the busiest of its units, as of minima */
+		.issue = fmax(m->issued, c->hot->issue_cycles) / a->partitions,
 		.loads = m->loads + m->shared,
 	};
 	return t->unit >= BUSIEST * fmax(t->fma, t->issue);
@@ -139,31 +140,59 @@ static double turns_of(const struct advice_case *c, const struct load_unit *u, c
 		       : NAN;
 }
 
-/* The product of the hottest loop, in multiply-adds. */
-static const struct metric_idioms *product_of(const struct advice_case *c)
+/* What makes a table of rows and columns: a product, or the same of other operations. */
+struct table {
+	unsigned n;  /* operations of two loaded values in a turn, 0 = there is none */
+	double sums; /* results that a thread has under way */
+	const char *one, *many;
+};
+
+static bool is_hot(const struct advice_case *c, uint64_t offset)
+{
+	return offset >= c->hot->start && offset <= c->hot->end;
+}
+
+/* Of the hottest loop. */
+static struct table table_of(const struct advice_case *c)
 {
 	const struct metric_idioms *x = c->sass && c->hot ? &c->sass->idioms : NULL;
+	double side;
 
-	return x && x->sums && !c->sass->has_products && x->product_at >= c->hot->start &&
-			       x->product_at <= c->hot->end
-		       ? x
-		       : NULL;
+	if (!x || c->sass->has_products)
+		return (struct table){0};
+	if (x->sums && is_hot(c, x->product_at))
+		return (struct table){x->multiplies, x->sums, "multiply-add", "multiply-adds"};
+	if (!x->pairs || !x->pair_operands || !is_hot(c, x->pairs_at))
+		return (struct table){0};
+	/* n by n results use 2 n values n times each */
+	side = 2.0 * x->pairs / x->pair_operands;
+	return (struct table){x->pairs, fmax(1, side * side), "operation on two loaded values",
+			      "operations on two loaded values"};
 }
 
 static void say_turn(const struct advice_case *c, struct advice_draft *d, const struct load_unit *u,
-		     const struct turn *t)
+		     const struct turn *t, const struct table *x)
 {
 	char unit[TEXT_NUMBER], fma[TEXT_NUMBER], issue[TEXT_NUMBER];
 
-	advice_evidence(
-		d,
-		"a turn of the loop at 0x%llx takes the load/store unit %s cycles (%s), its %u multiply-adds %s, to "
-		"issue it %s",
-		(unsigned long long)c->hot->start, text_real(unit, t->unit),
-		!(u->global > 0)   ? "shared memory"
-		: !(u->shared > 0) ? "L1"
-				   : "shared memory and L1",
-		c->sass->idioms.multiplies, text_real(fma, t->fma), text_real(issue, t->issue));
+	const char *where = !(u->global > 0)   ? "shared memory"
+			    : !(u->shared > 0) ? "L1"
+					       : "shared memory and L1";
+
+	text_real(unit, t->unit);
+	text_real(issue, t->issue);
+	if (c->sass->idioms.sums)
+		advice_evidence(
+			d,
+			"a turn of the loop at 0x%llx takes the load/store unit %s cycles (%s), its %u multiply-adds %s, "
+			"to issue it %s",
+			(unsigned long long)c->hot->start, unit, where, x->n,
+			text_real(fma, t->fma), issue);
+	else
+		advice_evidence(
+			d,
+			"a turn of the loop at 0x%llx takes the load/store unit %s cycles (%s), to issue it %s",
+			(unsigned long long)c->hot->start, unit, where, issue);
 }
 
 static void more_sums_conflict(const struct advice_case *c, struct advice_draft *d, double sums)
@@ -181,7 +210,7 @@ static void more_sums_conflict(const struct advice_case *c, struct advice_draft 
 }
 
 static enum advice_outcome register_tile(const struct advice_case *c, struct advice_draft *d,
-					 const struct metric_idioms *x)
+					 const struct table *x)
 {
 	const bool is_global = !(c->sass->hot.shared > 0);
 	/* Each direction that is doubled halves one operand's loads. */
@@ -199,11 +228,13 @@ static enum advice_outcome register_tile(const struct advice_case *c, struct adv
 	if (100 * us < BUSY_LEAST_PCT * c->us)
 		return ADVICE_SILENT;
 	if (advice_is_saturated(c) && (!is_compute(c) || c->compute_pct >= NEAR_PEAK_PCT))
-		return advice_against(d, "%u multiply-adds for %.0f loads in a turn, but %s",
-				      x->multiplies, t.loads, advice_saturation(c));
-	say_turn(c, d, &u, &t);
-	advice_evidence(d, "%u multiply-adds for %.0f loads in a turn, %u %s under way in a thread",
-			x->multiplies, t.loads, x->sums, text_plural(x->sums, "sum", "sums"));
+		return advice_against(d, "%u %s for %.0f loads in a turn, but %s", x->n,
+				      text_plural(x->n, x->one, x->many), t.loads,
+				      advice_saturation(c));
+	say_turn(c, d, &u, &t, x);
+	advice_evidence(d, "%u %s for %.0f loads in a turn, %.0f %s under way in a thread", x->n,
+			text_plural(x->n, x->one, x->many), t.loads, x->sums,
+			advice_plural(round(x->sums), "result", "results"));
 	if (us > 0 && c->us > 0)
 		advice_evidence(d, "the load/store unit is busy for %s of the time",
 				text_pct(pct, fmin(100, 100 * us / c->us)));
@@ -221,16 +252,18 @@ static enum advice_outcome register_tile(const struct advice_case *c, struct adv
 			  "each thread, so that a loaded value is used several times"
 			: "4 x 4 or 8 x 8 sums in the registers of each thread, operands read from shared "
 			  "memory 16 bytes at a time",
-		"fewer loads for each multiply-add, and time with them until multiply-adds set it",
+		"fewer loads for each operation, and time with them until arithmetic sets it",
 		"too few warps are left to hide latency: a smaller tile per thread, or more blocks");
 	return ADVICE_GIVEN;
 }
 
 enum advice_outcome rule_reuse(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct metric_idioms *x = product_of(c);
+	const struct table x = table_of(c);
 
-	return has_matrix_tile(c) ? matrix_reuse(c, d) : x ? register_tile(c, d, x) : ADVICE_SILENT;
+	return has_matrix_tile(c) ? matrix_reuse(c, d)
+	       : x.n              ? register_tile(c, d, &x)
+				  : ADVICE_SILENT;
 }
 
 /* ------------------------------------------------------------------------------------- passes */

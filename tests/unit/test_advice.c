@@ -1265,6 +1265,28 @@ static void test_operands_that_are_loaded_for_each_multiply_add(void **state)
 	assert_null(given(&m, ADVICE_REUSE));
 	assert_non_null(against(&m, ADVICE_REUSE));
 	arena_free(m.arena);
+	/* the same of other operations; four results from as many words are under way already */
+	make_product(&m, "shared");
+	m.sass.idioms.sums = m.sass.idioms.multiplies = 0;
+	m.sass.idioms.pairs = 16;
+	m.sass.idioms.pair_operands = 32;
+	m.sass.idioms.pairs_at = 0x100;
+	m.sass.hot.fma = 0;
+	build(&m);
+	a = given(&m, ADVICE_REUSE);
+	assert_non_null(a);
+	assert_int_equal(a->gain_low_pct, 27);
+	assert_true(any_has(a->evidence, a->evidence_n,
+			    "16 operations on two loaded values for 32 loads in a turn, 1 result"));
+	m.sass.idioms.pair_operands = 16;
+	build(&m);
+	assert_true(given(&m, ADVICE_REUSE)->gain_low_pct < 20);
+	assert_true(any_has(given(&m, ADVICE_REUSE)->evidence, 2, "4 results under way"));
+	/* a unit of arithmetic takes as long */
+	m.loop.issue_cycles = 112;
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	arena_free(m.arena);
 	/* from global memory a shared tile alone is a step: five eighths */
 	make_product(&m, "load");
 	build(&m);
@@ -2061,6 +2083,9 @@ static void make_any(struct made *m)
 	m->sass.idioms.sums = draw(3) ? 0 : draw(64);
 	m->sass.idioms.multiplies = m->sass.idioms.sums * (1 + draw(4));
 	m->sass.idioms.product_at = draw(2) ? m->loop.start : 0;
+	m->sass.idioms.pairs = draw(3) ? 0 : draw(64);
+	m->sass.idioms.pair_operands = draw(64);
+	m->sass.idioms.pairs_at = draw(2) ? m->loop.start : 0;
 	any_mix(&m->sass.whole);
 	any_mix(&m->sass.hot);
 	m->k.roofline.issue_pct = derived(draw(101));

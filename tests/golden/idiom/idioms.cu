@@ -329,3 +329,40 @@ extern "C" __global__ void divides_known(unsigned *out, const unsigned *in, floa
 	}
 	out[threadIdx.x] = sum;
 }
+
+/* The least of sums in place of the sum of products. */
+extern "C" __global__ void staged_minima(const float *a, const float *b, float *c, int n)
+{
+	__shared__ float as[16][16], bs[16][16];
+	const int tx = threadIdx.x, ty = threadIdx.y;
+	const int x = blockIdx.x * 16 + tx, y = blockIdx.y * 16 + ty;
+	float least = 1e30f;
+
+#pragma unroll 1
+	for (int k = 0; k < n; k += 16) {
+		as[ty][tx] = a[y * n + k + tx];
+		bs[ty][tx] = b[(k + ty) * n + x];
+		__syncthreads();
+#pragma unroll
+		for (int j = 0; j < 16; j++)
+			least = fminf(least, as[ty][j] + bs[j][tx]);
+		__syncthreads();
+	}
+	c[y * n + x] = least;
+}
+
+/* Bits in which rows of the one differ from rows of the other, two by two. */
+extern "C" __global__ void bits(const unsigned *a, const unsigned *b, int *c, int n)
+{
+	const int x = (blockIdx.x * blockDim.x + threadIdx.x) * 2,
+		  y = (blockIdx.y * blockDim.y + threadIdx.y) * 2;
+	int sum[4] = {};
+
+#pragma unroll 1
+	for (int k = 0; k < n; k++)
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			sum[i] += __popc(a[(y + i / 2) * n + k] ^ b[(x + i % 2) * n + k]);
+	for (int i = 0; i < 4; i++)
+		c[(y + i / 2) * n + x + i % 2] = sum[i];
+}
