@@ -52,7 +52,7 @@ struct code_facts {
 	struct keymap read; /* by struct read_key */
 	VEC(struct model_code) read_code;
 	VEC(struct listed) listed;
-	uint64_t access_steps; /* left */
+	uint64_t access_steps, again_steps; /* left */
 };
 
 struct read_key {
@@ -75,7 +75,8 @@ struct code_facts *code_facts_new(const struct session *s, bool simulated, unsig
 	if (f) {
 		f->session = s;
 		f->late = late;
-		f->access_steps = steps_of(s->shapes_n);
+		f->access_steps = steps_of(s->shapes_n) * 2 / 3;
+		f->again_steps = steps_of(s->shapes_n) / 3;
 		f->compile = (struct code_compile){.no_driver = simulated, .left_ms = jit_ms};
 	}
 	return f;
@@ -297,7 +298,7 @@ const struct metric_access *code_facts_access(void *ctx, const struct session_sh
 {
 	struct code_facts *f = ctx;
 	const struct session_kernel *kernel = shape->kernel;
-	struct kernel_access_launch l = {.steps = &f->access_steps};
+	struct kernel_access_launch l = {.steps = &f->access_steps, .again_steps = &f->again_steps};
 	const struct metric_access *access = NULL;
 	struct arena *scratch;
 

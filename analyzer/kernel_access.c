@@ -665,11 +665,11 @@ static bool read_overlap(struct access_reader *k, struct metric_access *out, str
 /* Takes so many from the steps that are left, where these are limited; false = they are fewer. */
 static bool spend(const struct access_reader *k, uint64_t steps)
 {
-	if (!k->l->steps)
+	if (!k->l->again_steps)
 		return true;
-	if (*k->l->steps < steps)
+	if (*k->l->again_steps < steps)
 		return false;
-	*k->l->steps -= steps;
+	*k->l->again_steps -= steps;
 	return true;
 }
 
