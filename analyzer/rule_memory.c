@@ -604,12 +604,17 @@ static enum advice_outcome one_address(const struct advice_case *c, struct advic
 	return ADVICE_GIVEN;
 }
 
-/* Operations of lanes that the L2 does in a cycle at addresses that are spread: 43 measured on an H200 (86 a ns). */
-#define ATOMIC_SPREAD      43.0
+/*
+ * What the L2 does in a cycle at addresses that are spread, measured on an H200: sectors, where lanes have one each; and
+ * operations of lanes side by side.
+ */
+#define ATOMIC_SECTORS     43.0
+#define ATOMIC_LANES       126.0
 /* Cycles of a request to shared memory, all lanes at one word (the same measurement; 8.5 at random ones). */
 #define ATOMIC_SHARED_MOST 36.5
-/* Longer than everything else that is known by that factor: nothing else can be what takes the time. */
-#define ATOMIC_EXCESS      3.0
+/* Longer than either by the first factor, than both together by the second: nothing else can be what takes the time. */
+#define ATOMIC_EXCESS      2.0
+#define ATOMIC_SUM         1.5
 
 /* us that everything but the atomics takes at most: issue, sectors, loads one after another. NaN = not known. */
 static double others_us(const struct advice_case *c)
@@ -634,6 +639,26 @@ static double others_us(const struct advice_case *c)
 	return fmax(issue, sectors) + waits + ADVICE_FIXED_MOST_US;
 }
 
+/* Cycles of the whole GPU for the atomics of a kernel, were their addresses spread. */
+static double atomics_spread(const struct advice_case *c, double lanes)
+{
+	const struct metric_access *a = c->k->access;
+	double sectors = 0;
+
+	for (size_t i = 0; i < a->sites_all; i++) {
+		const struct metric_site *s = &a->sites[i];
+
+		if (is_kind(s, "atomic", NULL))
+			sectors += quantity_known(&s->requests)
+					   ? s->requests.value *
+						     (quantity_known(&s->sectors_per_request)
+							      ? s->sectors_per_request.value
+							      : fmax(1, s->lanes))
+					   : 0;
+	}
+	return fmax(sectors / ATOMIC_SECTORS, lanes / ATOMIC_LANES);
+}
+
 /* Atomics of which it is not known that all meet at one address, in a kernel whose time nothing else explains. */
 static enum advice_outcome few_addresses(const struct advice_case *c, struct advice_draft *d)
 {
@@ -649,9 +674,10 @@ static enum advice_outcome few_addresses(const struct advice_case *c, struct adv
 	if (!site || !c->sass || isnan(c->us) || !quantity_known(&a->atomics))
 		return ADVICE_SILENT;
 	lanes = a->atomics.value;
-	spread = lanes / ATOMIC_SPREAD / c->clock_mhz;
+	spread = atomics_spread(c, lanes) / c->clock_mhz;
 	others = others_us(c);
-	if (!(c->us > ATOMIC_EXCESS * (spread + others)))
+	if (!(c->us > ATOMIC_EXCESS * fmax(spread, others)) ||
+	    !(c->us > ATOMIC_SUM * (spread + others)))
 		return ADVICE_SILENT;
 	shared = advice_unit_us(c, lanes / LANES / c->warps);
 	advice_evidence(d, "%s at 0x%llx%s%s%s: %s operations%s%s", site->op,
