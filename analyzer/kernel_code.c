@@ -67,16 +67,18 @@ static uint32_t named_registers(const struct cfg *g, uint32_t loop)
 {
 	struct regset all = {0};
 
-	for (uint32_t i = 0; i < g->insns_n; i++) {
-		struct effects x;
-
-		if (!cfg_in_loop(g, g->block_of[i], loop))
+	for (uint32_t b = 0; b < g->blocks_n; b++) {
+		if (!cfg_in_loop(g, b, loop))
 			continue;
-		dataflow_effects(&g->insns[i], &x);
-		if (!x.is_certain)
-			return 0;
-		regset_add(&all, &x.reads);
-		regset_add(&all, &x.writes);
+		for (uint32_t i = g->blocks[b].first; i < g->blocks[b].end; i++) {
+			struct effects x;
+
+			dataflow_effects(&g->insns[i], &x);
+			if (!x.is_certain)
+				return 0;
+			regset_add(&all, &x.reads);
+			regset_add(&all, &x.writes);
+		}
 	}
 	return regset_registers(&all);
 }

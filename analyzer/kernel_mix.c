@@ -183,15 +183,17 @@ void kernel_mix_of_turn(struct metric_mix *m, const struct cfg *g, const struct 
 {
 	bool ignored = true;
 
-	for (uint32_t i = 0; i < g->insns_n; i++) {
-		uint32_t within = g->blocks[g->block_of[i]].loop;
+	for (uint32_t b = 0; b < g->blocks_n; b++) {
+		uint32_t within = g->blocks[b].loop;
 		double weight = 1;
 
-		if (is_left_out(g, i) || !cfg_in_loop(g, g->block_of[i], loop))
+		if (!cfg_in_loop(g, b, loop))
 			continue;
 		for (; within != loop && within != CFG_NONE; within = g->loops[within].parent)
 			weight *= trips_of(tiles, within, &ignored);
-		add(m, g, i, &divides[i], weight);
+		for (uint32_t i = g->blocks[b].first; i < g->blocks[b].end; i++)
+			if (!is_left_out(g, i))
+				add(m, g, i, &divides[i], weight);
 	}
 }
 
