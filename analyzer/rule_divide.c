@@ -22,6 +22,7 @@
 #define HIDDEN_PCT     40.0
 /* Of what is issued: less is not worth a word. */
 #define PART_LEAST     0.1
+#define PART_UNTIMED   0.3
 
 /* What a warp issues, in cycles of an SM: now, and without the divisions at the most and the least. */
 struct dividing {
@@ -104,8 +105,10 @@ enum advice_outcome rule_divisions(const struct advice_case *c, struct advice_dr
 	struct dividing x;
 	double set, base;
 
-	/* outside of loops nobody knows what else the time is spent on */
-	if (!dividing_of(c, &x) || x.busy_pct < HIDDEN_PCT || (isnan(x.busy_pct) && !c->hot))
+	if (!dividing_of(c, &x) || x.busy_pct < HIDDEN_PCT)
+		return ADVICE_SILENT;
+	/* whether issuing sets the time is not known: only where there is no time, of a loop, and of much of it */
+	if (isnan(x.busy_pct) && (!isnan(c->us) || !c->hot || x.part < PART_UNTIMED * x.issued))
 		return ADVICE_SILENT;
 	if (c->class == CLASS_MEMORY)
 		return advice_against(

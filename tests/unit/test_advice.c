@@ -1786,8 +1786,20 @@ static void test_integer_divisions(void **state)
 	build(&m);
 	assert_null(given(&m, ADVICE_DIVISIONS));
 	assert_non_null(against(&m, ADVICE_DIVISIONS));
-	/* a twentieth of the turn */
+	/* how busy that is is not known: with a time nothing is said, without one nothing for sure */
 	set_class(&m, "unknown", NAN, NAN);
+	m.k.roofline.issue_pct = unknown;
+	m.sass.hot_loop = 0;
+	build(&m);
+	assert_null(given(&m, ADVICE_DIVISIONS));
+	m.k.times.median = NAN;
+	build(&m);
+	assert_true(given(&m, ADVICE_DIVISIONS)->gain_low_pct == 0);
+	m.sass.hot.issued = 200;
+	build(&m);
+	assert_null(given(&m, ADVICE_DIVISIONS));
+	m.k.times.median = 100;
+	/* a twentieth of the turn */
 	m.sass.hot.issued = 1000;
 	m.k.roofline.issue_pct = derived(90);
 	build(&m);
