@@ -15,6 +15,7 @@ import shutil
 
 from gpulib import BUILD, GPU, OUT, archive, fresh, guarded, result, run, shim_env, work
 from ncu import MARKER, launches
+from pairs import PROGRAMS
 
 LEAST_KERNELS, LEAST_SAMPLES = 60, 100
 PIECE, PIECES = 15000000, 3 # what a machine gives back is limited
@@ -30,17 +31,20 @@ METRICS = [PREFIX + r for r in REASONS] + [PREFIX + r + "_not_issued" for r in R
 # another version of ncu may know other reasons: then its own list of them
 GROUPS = ["group:smsp__pcsamp_warp_stall_reasons", "group:smsp__pcsamp_warp_stall_reasons_not_issued"]
 CASES_ONLY = ["--profile-from-start", "off"]
+SECOND_ONLY = ["--kernel-id", ":::2"] # of programs that do not take a number of launches
 
 
 def programs():
-    """(name, command for a number of launches, options of ncu)"""
-    listed = fresh("list")
-    return [
+    """(name, command for a number of launches, options of ncu); GPU_STALLS names some of them"""
+    listed, wanted = fresh("list"), os.environ.get("GPU_STALLS", "samples cuda triton pytorch pairs").split()
+    return [p for p in (
         ("samples", lambda n: [os.path.join(BUILD, "samples", "demo"), "-n", str(n)], []),
         ("cuda", lambda n: [os.path.join(GPU, "app_class"), listed, str(n)], CASES_ONLY),
         ("triton", lambda n: work("work_tiles.py", listed, n), CASES_ONLY),
         ("pytorch", lambda n: work("work_class.py", listed, n), CASES_ONLY),
-    ]
+        *(("pairs " + name[len("app_pairs_"):], lambda n, name=name: [os.path.join(GPU, name)], SECOND_ONLY)
+          for name in PROGRAMS),
+    ) if p[0].split()[0] in wanted]
 
 
 def shares(samples):
@@ -92,7 +96,7 @@ def sample(name, command, options, kernels, recordings):
     rows = sampled(command(2), options)
     found = collect(name, rows)
     kernels += found
-    recordings[name] = record(command(8))
+    recordings[name.replace(" ", "-")] = record(command(8))
     result("v", "stalls: " + name, bool(found), "%d launches sampled, %d kernels, %d of them with %d samples" % (
         len(rows), len(found), sum(sum(k["samples"].values()) >= LEAST_SAMPLES for k in found), LEAST_SAMPLES))
 
