@@ -484,31 +484,51 @@ static enum advice_outcome read_passes(const struct advice_case *c, struct advic
 /* What is neither arithmetic nor access makes addresses, and so much of it is left, at worst and at best. */
 #define REST_MOST    0.5
 #define REST_LEAST   0.15
-/* Where a thread makes several neighbouring results it loads a quarter for each. */
+/* Where a thread makes four neighbouring results it loads a quarter for each, and 16 bytes at a time. */
 #define SHARED_LEAST 0.25
+#define WIDE_LEAST   0.25
 
-/* All that a warp executes, in cycles of an SM: before, and with loads from a tile, at worst and at best. */
+/* All that a warp executes (or a turn of its hottest loop), in cycles of an SM: before, and at worst and at best. */
 struct tiling {
 	double before, worst, best;
 	double loads, rest, issued;
+	double times;  /* that a warp does */
+	bool is_loads; /* loading sets it, not issuing: several results in a row are what helps */
 };
 
 static bool tiling_of(const struct advice_case *c, struct tiling *t)
 {
-	const struct metric_mix *m = &c->sass->whole;
+	const struct metric_overlap *o = &c->k->access->overlap;
+	const bool is_turn = !c->sass->trips_known && o->is_in_loop && c->hot &&
+			     is_hot(c, o->first);
+	const struct metric_mix *m = is_turn ? &c->sass->hot : &c->sass->whole;
 	const double partitions = c->hw->arch.partitions;
 	struct load_unit u;
-	double unit, arithmetic;
+	double unit, arithmetic, wide;
 
 	load_unit_read(c->k->access, c->sass, &c->hw->arch, &u);
-	unit = u.launch / c->warps;
-	if (!c->sass->trips_known || !(partitions > 0) || isnan(unit))
+	unit = is_turn ? u.shared + u.global : u.launch / c->warps;
+	if (!(c->sass->trips_known || is_turn) || !(partitions > 0) || !(unit > 0))
 		return false;
 	arithmetic = m->fma + m->halves + m->fp64 + m->special + m->shuffles + m->products;
+	t->times = is_turn ? u.launch_hot / c->warps / unit : 1;
+	if (!(t->times > 0))
+		return false;
 	t->loads = m->loads;
 	t->issued = m->issued;
 	t->rest = fmax(0, m->issued - arithmetic - m->loads - m->stores - m->shared);
 	t->before = fmax(unit, m->issued / partitions);
+	t->is_loads = unit >= BUSIEST * m->issued / partitions;
+	if (t->is_loads) {
+		/* at best arithmetic is left */
+		wide = SHARED_LEAST * WIDE_LEAST * m->loads;
+		t->worst = fmax(SHARED_LEAST * unit, (m->issued - (1 - REST_MOST) * t->rest -
+						      (1 - SHARED_LEAST) * m->loads) /
+							     partitions);
+		t->best = fmax(SHARED_LEAST * unit,
+			       (arithmetic + m->stores + m->shared + wide) / partitions);
+		return true;
+	}
 	t->worst = fmax(unit, (m->issued - (1 - REST_MOST) * t->rest) / partitions);
 	t->best = fmax(SHARED_LEAST * unit,
 		       (m->issued - (1 - REST_LEAST) * t->rest - (1 - SHARED_LEAST) * m->loads) /
@@ -543,7 +563,7 @@ static enum advice_outcome read_neighbours(const struct advice_case *c, struct a
 
 	if (!tiling_of(c, &t))
 		return ADVICE_SILENT;
-	us = advice_unit_us(c, t.before);
+	us = advice_unit_us(c, t.times * t.before);
 	if (100 * us < BUSY_LEAST_PCT * c->us)
 		return ADVICE_SILENT;
 	if (c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)
@@ -561,17 +581,26 @@ static enum advice_outcome read_neighbours(const struct advice_case *c, struct a
 	if (us > 0 && c->us > 0)
 		advice_evidence(d, "to issue them, or to load, takes %s of the time",
 				text_pct(pct, fmin(100, 100 * us / c->us)));
-	if (advice_gain_unit(d, us, advice_unit_us(c, t.worst)))
+	if (advice_gain_unit(d, us, us * t.worst / t.before))
 		low = d->item.gain_low_pct;
-	if (!advice_gain_unit(d, us, advice_unit_us(c, t.best)))
+	/* a unit that sets the time is not busy in all of it: with its requests all of it becomes less */
+	if (t.is_loads || !advice_gain_unit(d, us, us * t.best / t.before))
 		advice_gain_ratio(d, 1, t.best / t.before);
 	d->item.gain_low_pct = low;
-	tile_conflict(c, d, o);
+	if (t.is_loads)
+		advice_conflict(
+			d,
+			"four results in a thread leave a quarter of the threads, and take registers");
+	else
+		tile_conflict(c, d, o);
 	advice_try(
 		d,
-		"load what the block needs into shared memory once, with its edges, and read neighbours from there at "
-		"constant offsets; or let a thread make several results in a row, and keep what they share in registers",
-		"requests to global memory fall to a few for each result, and the instructions that make their addresses",
+		t.is_loads
+			? "let a thread make four or more results in a row, and keep what they share in registers, "
+			  "loaded 16 bytes at a time (from a tile in shared memory, where rows begin anywhere)"
+			: "load what the block needs into shared memory once, with its edges, and read neighbours from there at "
+			  "constant offsets; or let a thread make several results in a row, and keep what they share in registers",
+		"requests to memory fall to a few for each result, and the instructions that make their addresses",
 		"the L1 gave them as fast, and their addresses were cheap: keep the simpler code");
 	return ADVICE_GIVEN;
 }

@@ -1440,6 +1440,58 @@ static void test_neighbours_that_load_the_same(void **state)
 	arena_free(m.arena);
 }
 
+/* 128 loads and as many multiply-adds for each result: loading takes 129 cycles, to issue that 86. */
+static void test_neighbours_where_loading_sets_the_time(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 65536, 256);
+	m.sass.hot_loop = -1;
+	m.sass.trips_known = true;
+	m.sass.whole = (struct metric_mix){.issued = 343, .fma = 128, .loads = 128, .stores = 1};
+	m.access.sites = m.sites;
+	m.access.sites_n = m.access.sites_all = 1;
+	m.access.overlap = (struct metric_overlap){
+		.loads = 128, .first = 0x100, .asked = 4096, .different = 159};
+	m.k.access = &m.access;
+	m.sites[0] = (struct metric_site){.offset = 0x100,
+					  .op = "LDG.E",
+					  .kind = "load",
+					  .requests = derived(65536.0 * 8 * 129),
+					  .sectors_per_request = derived(4),
+					  .excess = derived(0),
+					  .lane_bytes = 4};
+	set_class(&m, "latency", 19, 8);
+	m.k.times.median = 338;
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	/* a quarter of the loads and half of the rest: 51 of 129 cycles, of 259 us; at best 128 and 8 of loads to issue */
+	assert_int_equal(a->gain_low_pct, 32);
+	assert_int_equal(a->gain_high_pct, 74);
+	assert_non_null(strstr(a->change, "results in a row"));
+	/* a loop that turns nobody knows how often: by its requests */
+	m.sass.hot_loop = 0;
+	m.sass.trips_known = false;
+	m.sass.hot = (struct metric_mix){.issued = 3, .fma = 1, .loads = 1};
+	m.access.overlap.is_in_loop = true;
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	assert_true(a->gain_low_pct >= 25 && a->gain_low_pct <= 32 && a->gain_high_pct >= 70);
+	/* another loop; not known how often */
+	m.access.overlap.first = 0x800;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.access.overlap.first = 0x100;
+	m.sites[0].requests = unknown;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	arena_free(m.arena);
+}
+
 /* Half of the lanes on each side of 200 and 600 instructions, of 1000: half of 80% is issued for idle lanes. */
 static void test_lanes_that_part(void **state)
 {
@@ -2284,6 +2336,7 @@ int main(void)
 		cmocka_unit_test(test_bank_conflicts),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_neighbours_that_load_the_same),
+		cmocka_unit_test(test_neighbours_where_loading_sets_the_time),
 		cmocka_unit_test(test_passes_over_the_same_data),
 		cmocka_unit_test(test_operands_that_are_loaded_for_each_multiply_add),
 		cmocka_unit_test(test_lanes_that_part),
