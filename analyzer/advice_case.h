@@ -69,6 +69,12 @@ const char *advice_saturation(const struct advice_case *c);
  */
 double advice_unit_us(const struct advice_case *c, double per_warp);
 
+/* Conversions between float and double per SM and cycle: 16 where FP64 is fast, else as many as FP64 (CUDA Programming Guide). */
+static inline double advice_wide_conversions(const struct arch *a)
+{
+	return a->fp64 > 2 ? 16 : a->fp64;
+}
+
 /* Bytes per cycle and SM out of each memory; NaN = not known. */
 double advice_dram_rate(const struct advice_case *c);
 double advice_l2_rate(const struct advice_case *c);
@@ -160,6 +166,9 @@ void advice_gain_ratio(struct advice_draft *d, double worst, double best);
 void advice_try(struct advice_draft *d, const char *change, const char *expect,
 		const char *otherwise);
 #define advice_against(d, ...) ((d)->why_not = advice_text(d, __VA_ARGS__), ADVICE_RULED_OUT)
+
+/* Of KBN-A020: a sum of floats that is kept in double, where that is what sets the time (rule_sum.c). */
+enum advice_outcome advice_double_sum(const struct advice_case *c, struct advice_draft *d);
 
 #define RULE(name, id, title, function, roof, source) \
 	enum advice_outcome function(const struct advice_case *c, struct advice_draft *d);

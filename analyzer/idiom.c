@@ -161,6 +161,79 @@ static int read_doubles(const struct cfg *g, struct arena *scratch, struct idiom
 	return 0;
 }
 
+/* What a register holds while a loop is gone through: a float that was widened, what was made of such, or another value. */
+enum summed { SUMMED_OTHER, SUMMED_FLOAT, SUMMED_OF_FLOATS };
+
+struct sums {
+	uint8_t at[SASS_RZ + 1u]; /* enum summed */
+	uint32_t n, widened, first;
+	bool is_other; /* another value has part in it */
+};
+
+static bool is_of_floats(const struct sums *s, const struct sass_insn *insn)
+{
+	for (unsigned i = 1; i < insn->operands_n; i++) {
+		const struct sass_operand *o = &insn->operands[i];
+
+		if (o->flags & SASS_DEST || (o->kind == SASS_REG && o->reg >= SASS_RZ) ||
+		    o->kind == SASS_PRED || o->kind == SASS_UPRED)
+			continue;
+		if (o->kind != SASS_REG || s->at[o->reg] == SUMMED_OTHER)
+			return false;
+	}
+	return true;
+}
+
+static void sum_insn(struct sums *s, const struct cfg *g, uint32_t i, bool is_first)
+{
+	static const char *const ops[] = {"DFMA", "DMUL", "DADD", NULL};
+	const struct sass_insn *insn = &g->insns[i];
+	const bool is_operation = is_one_of(ops, insn);
+	const bool is_widened = tile_is_op(insn, "F2F") && idiom_widens(insn, &g->modifiers[i]) > 0;
+	uint16_t written[REGSET_NUMBERS];
+	struct effects x;
+	uint8_t next = is_widened ? SUMMED_FLOAT : is_operation ? SUMMED_OF_FLOATS : SUMMED_OTHER;
+	unsigned n;
+
+	if (is_operation && !is_first) {
+		s->first = s->n++ ? s->first : i;
+		s->is_other |= !is_of_floats(s, insn);
+	}
+	s->widened += is_widened && !is_first;
+	if (tile_is_op(insn, "MOV") && operand(insn, 1)->kind == SASS_REG)
+		next = s->at[operand(insn, 1)->reg];
+	dataflow_effects(insn, &x);
+	n = regset_list(&x.writes, written);
+	for (unsigned k = 0; k < n && written[k] < SASS_RZ; k++)
+		s->at[written[k]] = next;
+}
+
+/* Sums of floats in double, in innermost loops. */
+static void read_sums(const struct cfg *g, struct idioms *out)
+{
+	uint32_t narrowed = 0;
+
+	for (uint32_t i = 0; i < g->insns_n; i++)
+		narrowed += tile_is_op(&g->insns[i], "F2F") &&
+			    idiom_widens(&g->insns[i], &g->modifiers[i]) < 0;
+	for (uint32_t l = 0; narrowed && l < g->loops_n; l++) {
+		struct sums s = {0};
+
+		if (!g->loops[l].is_innermost)
+			continue;
+		/* once to know what the turn before leaves */
+		for (int turn = 0; turn < 2; turn++)
+			for (uint32_t i = g->loops[l].first; i <= g->loops[l].last; i++)
+				if (cfg_in_loop(g, g->block_of[i], l))
+					sum_insn(&s, g, i, !turn);
+		if (s.is_other || !s.widened || s.n <= out->summed)
+			continue;
+		out->summed = s.n;
+		out->summed_widened = s.widened;
+		out->summed_at = s.first;
+	}
+}
+
 /* --------------------------------------------------------------------------------------- products */
 
 /* Tells threads of one block apart. */
@@ -470,9 +543,13 @@ static int read_products(const struct cfg *g, struct arena *scratch, struct idio
 
 int idiom_read(const struct cfg *g, struct arena *scratch, struct idioms *out)
 {
-	*out = (struct idioms){
-		.doubles_at = CFG_NONE, .product_at = CFG_NONE, .pairs_at = CFG_NONE};
+	*out = (struct idioms){.doubles_at = CFG_NONE,
+			       .summed_at = CFG_NONE,
+			       .product_at = CFG_NONE,
+			       .pairs_at = CFG_NONE};
 	if (read_doubles(g, scratch, out) != 0)
 		return -1;
+	if (!out->doubles)
+		read_sums(g, out);
 	return g->loops_n ? read_products(g, scratch, out) : 0;
 }

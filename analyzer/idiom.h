@@ -29,6 +29,13 @@ struct idioms {
 	uint32_t doubles_on, doubles_around, doubles_seeds;
 
 	/*
+	 * A sum of floats kept in double: of the innermost loop with most of them, FP64 operations on nothing but floats
+	 * of that turn and what they were added up to, in a function that narrows in the end. Somebody meant that. 0 = none.
+	 */
+	uint32_t summed, summed_widened; /* operations; floats that are widened for them */
+	uint32_t summed_at;              /* the first of them; CFG_NONE */
+
+	/*
 	 * A loop of multiply-adds, of two loaded values each, that makes a matrix product: either the values are
 	 * used in several of them on both sides (a tile in registers), or the addresses of the two depend on
 	 * different coordinates of the thread (rows and columns) and those of the results on both. 0 sums = none.

@@ -102,6 +102,8 @@ struct metric_idioms {
 	uint64_t doubles_at;
 	/* Of the loop (or the code outside of all) that they are in: see idiom.h. */
 	uint32_t doubles_on, doubles_around, doubles_seeds;
+	uint32_t summed, summed_widened; /* of a sum of floats that is kept in double */
+	uint64_t summed_at;
 	uint32_t sums, multiplies; /* of a matrix product without matrix instructions */
 	double uses;
 	uint8_t rows,

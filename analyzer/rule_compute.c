@@ -37,12 +37,6 @@ static void say_compute(const struct advice_case *c, struct advice_draft *d)
 
 /* ------------------------------------------------------------------------------------- double precision */
 
-/* Conversions between float and double per SM and cycle: 16 where FP64 is fast, else as many as FP64 (CUDA Programming Guide). */
-static double wide_conversions(const struct arch *a)
-{
-	return a->fp64 > 2 ? 16 : a->fp64;
-}
-
 /* Of the instructions that have part in doubles the same code in float has so many, by ptxas 13.0 for sm_90. */
 #define FLOATS_LEAST \
 	0.15 /* functions of the mathematics: 0.05 to 0.3; a constant without its f: 0.3 to 0.5 */
@@ -86,7 +80,7 @@ static struct precision precision_of(const struct advice_case *c)
 	struct precision p;
 
 	p.unit = fmax(LANES * x->doubles / a->fp64,
-		      LANES * (converts + x->doubles_seeds) / wide_conversions(a));
+		      LANES * (converts + x->doubles_seeds) / advice_wide_conversions(a));
 	p.before = fmax(p.unit, (double)x->doubles_around / a->partitions);
 	p.least = (rest + fewest * x->doubles_on) / a->partitions;
 	p.most = (rest + most * x->doubles_on) / a->partitions;
@@ -133,6 +127,8 @@ enum advice_outcome rule_fp64(const struct advice_case *c, struct advice_draft *
 	double us;
 	char busy[TEXT_NUMBER];
 
+	if (x && !x->doubles && x->summed)
+		return advice_double_sum(c, d);
 	if (!x || !x->doubles || a->fp64 <= 0 || a->fp32 <= 0 || a->partitions <= 0 ||
 	    (x->doubles < DOUBLES_LEAST && !is_in_loop(c->sass, x->doubles_at)))
 		return ADVICE_SILENT;
@@ -145,7 +141,7 @@ enum advice_outcome rule_fp64(const struct advice_case *c, struct advice_draft *
 		x->doubles, (unsigned long long)x->doubles_at, x->widened, x->narrowed);
 	advice_evidence(
 		d, "sm_%d does %d FP64 and %.0f such conversions per SM and cycle, and %d in FP32",
-		a->sm, a->fp64, wide_conversions(a), a->fp32);
+		a->sm, a->fp64, advice_wide_conversions(a), a->fp32);
 	us = advice_unit_us(c, runs_of(c) * p.unit);
 	if (!isnan(c->us) && !isnan(us))
 		advice_evidence(d, "they take %s of the time",

@@ -1794,6 +1794,70 @@ static void test_floats_gain_what_the_units_have_less(void **state)
 	arena_free(m.arena);
 }
 
+/* 16 operations and 32 conversions take 64 cycles of a turn; its 24 loads and what else is issued 24. */
+static void test_a_sum_in_double_is_a_choice(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 2048, 256);
+	m.sass.hot_loop = 0;
+	m.sass.idioms.summed = 16;
+	m.sass.idioms.summed_widened = 32;
+	m.sass.idioms.summed_at = 0x200;
+	m.sass.hot = (struct metric_mix){.issued = 76, .fp64 = 16, .widened = 32, .shared = 20};
+	m.sass.whole = m.sass.hot;
+	m.sass.whole.fp64 = 2048;
+	m.sass.trips_known = true;
+	m.access.sites = m.sites;
+	m.access.sites_n = m.access.sites_all = 1;
+	m.k.access = &m.access;
+	m.sites[0] = (struct metric_site){.offset = 0x200,
+					  .op = "LDS",
+					  .kind = "shared",
+					  .requests = derived(2048.0 * 8 * 128),
+					  .sectors_per_request = derived(24),
+					  .excess = derived(0)};
+	set_class(&m, "latency", 12, 1);
+	m.k.times.median = 538;
+	build(&m);
+	a = given(&m, ADVICE_FP64);
+	assert_non_null(a);
+	/* 64 of 4.1 us a turn are left with 24; 3/4 of that at worst, as a compensated sum fits behind the loads */
+	assert_int_equal(a->gain_low_pct, 44);
+	assert_int_equal(a->gain_high_pct, 63);
+	assert_true(any_has(a->evidence, a->evidence_n, "16 operations and 32 conversions"));
+	assert_true(any_has(a->conflicts, a->conflicts_n, "choice of precision"));
+	/* by the requests of the loop, where turns are not counted */
+	m.sass.trips_known = false;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_FP64));
+	assert_int_equal(given(&m, ADVICE_FP64)->gain_low_pct, a->gain_low_pct);
+	/* hidden; no time; another loop; memory */
+	m.k.times.median = 2000;
+	build(&m);
+	assert_null(given(&m, ADVICE_FP64));
+	m.k.times.median = NAN;
+	build(&m);
+	assert_null(given(&m, ADVICE_FP64));
+	m.k.times.median = 538;
+	m.sass.idioms.summed_at = 0x800;
+	build(&m);
+	assert_null(given(&m, ADVICE_FP64));
+	m.sass.idioms.summed_at = 0x200;
+	set_class(&m, "memory", 10, 80);
+	build(&m);
+	assert_null(given(&m, ADVICE_FP64));
+	assert_non_null(against(&m, ADVICE_FP64));
+	/* loads take as long */
+	set_class(&m, "latency", 12, 1);
+	m.sites[0].sectors_per_request = derived(70);
+	build(&m);
+	assert_null(given(&m, ADVICE_FP64));
+	arena_free(m.arena);
+}
+
 /* Four remainders in a turn of 80 instructions take 50 of them: at best two each, at worst five. */
 static void test_integer_divisions(void **state)
 {
@@ -2147,6 +2211,9 @@ static void make_any(struct made *m)
 	m->sass.idioms.sums = draw(3) ? 0 : draw(64);
 	m->sass.idioms.multiplies = m->sass.idioms.sums * (1 + draw(4));
 	m->sass.idioms.product_at = draw(2) ? m->loop.start : 0;
+	m->sass.idioms.summed = draw(3) ? 0 : draw(64);
+	m->sass.idioms.summed_widened = draw(64);
+	m->sass.idioms.summed_at = draw(2) ? m->loop.start : 0;
 	m->sass.idioms.pairs = draw(3) ? 0 : draw(64);
 	m->sass.idioms.pair_operands = draw(64);
 	m->sass.idioms.pairs_at = draw(2) ? m->loop.start : 0;
@@ -2346,6 +2413,7 @@ int main(void)
 		cmocka_unit_test(test_spills_say_what_registers_would_cost),
 		cmocka_unit_test(test_arrays_in_local_memory_are_no_spills),
 		cmocka_unit_test(test_floats_gain_what_the_units_have_less),
+		cmocka_unit_test(test_a_sum_in_double_is_a_choice),
 		cmocka_unit_test(test_integer_divisions),
 		cmocka_unit_test(test_chains_matter_where_no_other_warp_fills_them),
 		cmocka_unit_test(test_tensor_cores),

@@ -93,6 +93,11 @@ static void check(const char *path, const struct row *rows, size_t n)
 				assert_int_equal(x.is_staged, rows[i].coordinates == THREAD_XY);
 				assert_int_equal(x.rows & x.columns, 0);
 				assert_int_equal(x.pairs_at != CFG_NONE, rows[i].each > 0);
+				/* one sum of floats is meant to be in double */
+				assert_int_equal(x.summed > 0,
+						 !strcmp(rows[i].function, "sum_in_double"));
+				assert_int_equal(x.summed_at != CFG_NONE, x.summed > 0);
+				assert_int_equal(x.summed_widened, x.summed);
 				if (2 * x.pairs != rows[i].each * x.pair_operands ||
 				    (x.pairs > 0) != (rows[i].each > 0))
 					fail_msg("%s %s: %u pairs of %u", path, rows[i].function,
