@@ -433,7 +433,45 @@ static uint32_t find_carried(const struct region *region, uint16_t out[REGSET_NU
 	return n;
 }
 
-static const struct chain unknown = {NAN, NAN, NAN, NAN, NAN};
+static const struct chain unknown = {NAN, NAN, NAN, NAN, NAN, NAN};
+
+#define WAIT_TURNS \
+	2 /* until what a turn loads for the next one counts, and as many that are looked at */
+
+/*
+ * All loads take one unit of time, and nothing else any. What is issued behind an instruction that waited is issued
+ * later by as much. `ready`: when each place may be read.
+ */
+static uint32_t wait_through(const struct region *region, uint32_t now, uint32_t ready[PLACES])
+{
+	for (uint32_t i = 0; i < region->n; i++) {
+		const struct step *s = &region->steps[i];
+
+		for (uint16_t k = 0; k < s->reads_n; k++)
+			if (ready[s->reads[k]] > now)
+				now = ready[s->reads[k]];
+		for (uint16_t k = 0; k < s->writes_n; k++) {
+			const struct write *w = &s->writes[k];
+			const uint32_t before = ready[w->place + (w->shadows ? SHADOW : 0)];
+			const uint32_t then = now + s->is_load;
+
+			ready[w->place] = w->keeps && before > then ? before : then;
+		}
+	}
+	return now;
+}
+
+/* Waits of a turn behind others. */
+static double waits_of_turn(const struct region *region)
+{
+	uint32_t ready[PLACES] = {0}, now = 0, first = 0;
+
+	for (unsigned i = 0; i < 2 * WAIT_TURNS; i++) {
+		now = wait_through(region, now, ready);
+		first = i + 1 == WAIT_TURNS ? now : first;
+	}
+	return (now - first) / (double)WAIT_TURNS;
+}
 
 static bool through(struct reader *r, const struct region *region, struct chain *out)
 {
@@ -443,7 +481,11 @@ static bool through(struct reader *r, const struct region *region, struct chain 
 		return true;
 	if (!paths_init(&p, r->scratch, 1, 0))
 		return false;
-	*out = (struct chain){0, 0, region->loads, 0, region->issue};
+	*out = (struct chain){
+		.all_loads = region->loads,
+		.issue = region->issue,
+		.waits = wait_through(region, 0, (uint32_t[PLACES]){0}),
+	};
 	for (uint32_t i = 0; i < region->n; i++) {
 		const struct step *s = &region->steps[i];
 
@@ -470,6 +512,7 @@ static bool around(struct reader *r, const struct region *region, struct chain *
 	if (!through(r, region, out))
 		return false;
 	out->cycles = out->loads = 0;
+	out->waits = waits_of_turn(region);
 	if (!n)
 		return true;
 	if (!paths_init(&p, r->scratch, n, NEVER))

@@ -25,6 +25,11 @@ struct chain {
 	double loads;       /* most loads from global memory in one chain, */
 	double all_loads;   /* and in all, those of one address and sector once */
 	double chain_loads; /* most in one chain within a turn, whether or not it closes */
+	/*
+	 * Times that a warp stands still for a load, as instructions are issued in order: a load behind the use of
+	 * another one waits for that, whether or not it needs it. Of turns behind others.
+	 */
+	double waits;
 	double issue; /* least cycles for a warp alone: its issues, or the busiest pipe of a quarter SM */
 };
 

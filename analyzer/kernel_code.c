@@ -104,6 +104,7 @@ static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const
 	s->straight_cycles = straight.cycles;
 	s->straight_loads = straight.loads;
 	s->straight_all_loads = straight.all_loads;
+	s->straight_waits = straight.waits;
 	s->straight_issue_cycles = straight.issue;
 	main = tile_loop(tiles);
 	loops = arena_array(arena, tiles->n, sizeof(*loops));
@@ -135,6 +136,7 @@ static bool read_loops(struct metric_sass *s, const struct kernel_view *v, const
 			.recurrence_loads = chains[t->loop].loads,
 			.chain_loads = chains[t->loop].chain_loads,
 			.turn_loads = chains[t->loop].all_loads,
+			.load_waits = chains[t->loop].waits,
 			.issue_cycles = chains[t->loop].issue,
 			.stall_cycles = stalls[t->loop].all,
 			.saved_cycles = plan ? stalls[t->loop].saved : -1,

@@ -88,6 +88,7 @@ struct metric_loop {
 	double recurrence_loads;  /* loads from global memory, most in one such chain; */
 	double chain_loads;       /* most in one chain within the turn; */
 	double turn_loads;        /* and in all, those of one address and sector once */
+	double load_waits;   /* times that a warp stands still for loads, as it issues in order */
 	double issue_cycles; /* least to issue it: issue slots, or the busiest pipe of a quarter SM */
 	/* Of the code of the loop and of those within, each instruction once: its stalls, of these provably not needed; -1 */
 	int64_t stall_cycles, saved_cycles;
@@ -131,9 +132,11 @@ struct metric_sass {
 	bool has_halves; /* arithmetic in half precision apart from products; moves and conversions are none */
 	/*
 	 * The code outside of loops, once through, for one warp: its longest chain, most loads from global
-	 * memory in one chain, and in all, and the least cycles to issue it. NaN = not known. See chain.h.
+	 * memory in one chain, and in all, how often it waits for loads, and the least cycles to issue it. NaN = not
+	 * known. See chain.h.
 	 */
-	double straight_cycles, straight_loads, straight_all_loads, straight_issue_cycles;
+	double straight_cycles, straight_loads, straight_all_loads, straight_waits;
+	double straight_issue_cycles;
 	struct metric_idioms idioms;
 	const struct stall_path *path; /* of one warp through it; NULL = not known */
 };

@@ -837,7 +837,7 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 /* What a warp moves and executes in a turn. */
 struct stream_turn {
 	double bytes, issued;
-	double chain; /* loads that wait for each other, at least one */
+	double chain; /* times that it waits for loads, at least once */
 };
 
 /*
@@ -912,8 +912,9 @@ static bool stream_of(const struct advice_case *c, struct stream *out)
 			       .all = {m->load_bytes + m->store_bytes, m->issued, 1},
 			       .resident = c->resident,
 			       .warps = fmax(1, c->resident / partitions)};
-	if (out->is_whole)
-		out->all.chain = fmax(1, s->straight_loads);
+	/* Issued in order, a load behind the use of another one waits for it, whether or not it needs it. */
+	out->all.chain = fmax(1, out->is_whole ? fmax(s->straight_loads, s->straight_waits)
+					       : c->hot->load_waits);
 	out->sure = out->all;
 	/* Were all of it executed by all warps, it would take longer than the kernel does: few of them take that way. */
 	if (out->is_whole && sure_turn(c, &out->sure) &&
@@ -1087,6 +1088,11 @@ static void say_in_flight(const struct advice_case *c, struct advice_draft *d,
 			d,
 			"a turn of the hottest loop moves %.0f bytes per warp; %.0f warps on an SM: %s in flight",
 			bytes, c->resident, has);
+	if (!s->is_whole && s->sure.chain > 1)
+		advice_evidence(
+			d,
+			"but not at once: in a turn a warp waits %.0f times for loads, as it uses one before it issues the next",
+			s->sure.chain);
 	say_wanted(c, s, d);
 }
 
@@ -1135,6 +1141,8 @@ enum advice_outcome rule_bytes_in_flight(const struct advice_case *c, struct adv
 		d,
 		s.is_whole
 			? "16 bytes per lane (float4, uint4), several elements per thread whose loads come first, more warps"
+		: s.sure.chain > 1
+			? "load several elements into registers before the first is used or anything is stored (__restrict__ lets the compiler do so), more warps"
 			: "16 bytes per lane (float4), several independent loads per turn (unroll by 4), more warps",
 		"bandwidth rises with the bytes in flight, up to the peak",
 		s.is_whole ? "the memory is busy already, or the kernel waits for something else"

@@ -378,6 +378,43 @@ static void test_loads_of_a_few_are_not_in_flight_for_all(void **state)
 	arena_free(m.arena);
 }
 
+/*
+ * 16 loads of a turn, 16 warps on an SM: 32 KB in flight where they are issued together, and one after the other 2 KB,
+ * in at least 500 cycles of 18.4 bytes each.
+ */
+static void test_loads_that_wait_for_each_other_are_not_in_flight_together(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 264, 256);
+	m.sass.hot_loop = 0;
+	m.sass.hot = (struct metric_mix){.issued = 100, .loads = 16, .load_bytes = 16 * 128};
+	m.k.work = (struct work){.flops = -1, .bytes = INT64_C(1) << 30};
+	set_class(&m, "latency", 0, 20);
+	m.loop.load_waits = 1;
+	build(&m);
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	m.loop.load_waits = 16;
+	build(&m);
+	a = given(&m, ADVICE_BYTES_IN_FLIGHT);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "waits 16 times"));
+	assert_non_null(strstr(a->change, "__restrict__"));
+	assert_true(a->gain_low_pct > 30 && a->gain_high_pct < 80);
+	/* of code without loops likewise */
+	arena_free(m.arena);
+	make_flat(&m, 16);
+	set_class(&m, "latency", 0, 40);
+	build(&m);
+	assert_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	m.sass.straight_waits = 8;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_BYTES_IN_FLIGHT));
+	arena_free(m.arena);
+}
+
 /* Wide accesses are what both ask for: nothing to try apart. */
 static void test_one_change_is_no_choice(void **state)
 {
@@ -2196,9 +2233,11 @@ static void make_any(struct made *m)
 	m->loop.recurrence_loads = any_real(3);
 	m->loop.chain_loads = any_real(8);
 	m->loop.turn_loads = any_real(20);
+	m->loop.load_waits = any_real(20);
 	m->loop.issue_cycles = any_real(200);
 	m->sass.straight_loads = any_real(80);
 	m->sass.straight_all_loads = any_real(80);
+	m->sass.straight_waits = any_real(80);
 	m->sass.straight_cycles = any_real(20000);
 	m->sass.straight_issue_cycles = any_real(4000);
 	m->sass.trips_known = draw(2);
@@ -2381,6 +2420,7 @@ int main(void)
 		cmocka_unit_test(test_blocks_start_no_faster),
 		cmocka_unit_test(test_a_kernel_without_loops_is_one_turn),
 		cmocka_unit_test(test_loads_of_a_few_are_not_in_flight_for_all),
+		cmocka_unit_test(test_loads_that_wait_for_each_other_are_not_in_flight_together),
 		cmocka_unit_test(test_one_change_is_no_choice),
 		cmocka_unit_test(test_nothing_wrong_nothing_said),
 		cmocka_unit_test(test_async_copy_computes_its_conflict),

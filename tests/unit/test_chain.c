@@ -236,6 +236,46 @@ static void loads(void **state)
 	assert_near(c.cycles, 29);
 }
 
+/* Issued in order, what is loaded behind the use of another word waits for that one too. */
+static void waits(void **state)
+{
+	struct program apart = {.n = 0}, together = {.n = 0}, ahead = {.n = 0}, line = {.n = 0};
+	struct program partly = {.n = 0};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		ldg(&apart, 4, 30);
+		fma_of(&apart, ALWAYS, 1, 4, 20, 1);
+		ldg(&line, 4, 30);
+		fma_of(&line, ALWAYS, 1, 4, 20, 1);
+		ldg(&together, 4 + i, 30);
+	}
+	leave(&line);
+	assert_near(measure(&line).waits, 3);
+	branch(&apart, 0);
+	leave(&apart);
+	assert_near(measure(&apart).waits, 3);
+	for (unsigned i = 0; i < 3; i++)
+		fma_of(&together, ALWAYS, 1, 4 + i, 20, 1);
+	branch(&together, 0);
+	leave(&together);
+	assert_near(measure(&together).waits, 1);
+	/* the next turn's word is loaded before this one's is used: it comes a turn later */
+	fma_of(&ahead, ALWAYS, 1, 4, 20, 1);
+	ldg(&ahead, 4, 30);
+	fma_of(&ahead, ALWAYS, 2, 1, 20, 2);
+	branch(&ahead, 0);
+	leave(&ahead);
+	assert_near(measure(&ahead).waits, 1);
+	/* what a guard may leave as it was is still waited for */
+	ldg(&partly, 4, 30);
+	fma_of(&partly, GUARDED, 4, 20, 20, 21);
+	fma_of(&partly, ALWAYS, 1, 4, 20, 1);
+	branch(&partly, 0);
+	leave(&partly);
+	assert_near(measure(&partly).waits, 1);
+}
+
 /* A block that a turn may skip is in no chain. */
 static void skipped(void **state)
 {
@@ -261,7 +301,7 @@ static void not_decoded(void **state)
 	branch(&p, 0);
 	leave(&p);
 	c = measure(&p);
-	assert_true(isnan(c.cycles) && isnan(c.loads) && isnan(c.issue));
+	assert_true(isnan(c.cycles) && isnan(c.loads) && isnan(c.issue) && isnan(c.waits));
 }
 
 static void straight(void **state)
@@ -360,9 +400,9 @@ int main(void)
 		cmocka_unit_test(sums),        cmocka_unit_test(rotation),
 		cmocka_unit_test(overwritten), cmocka_unit_test(same_guard),
 		cmocka_unit_test(both_sides),  cmocka_unit_test(loads),
-		cmocka_unit_test(skipped),     cmocka_unit_test(not_decoded),
-		cmocka_unit_test(straight),    cmocka_unit_test(golden),
-		cmocka_unit_test(samples),
+		cmocka_unit_test(waits),       cmocka_unit_test(skipped),
+		cmocka_unit_test(not_decoded), cmocka_unit_test(straight),
+		cmocka_unit_test(golden),      cmocka_unit_test(samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
