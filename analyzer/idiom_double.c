@@ -1,6 +1,6 @@
 /*
  * idiom_double.c - see idiom_double.h. By the flow of what a register may hold, over blocks until nothing changes; a
- * return leads behind every call within the code.
+ * return leads behind every call of its function, of which the registers that it does not write keep what they held.
  */
 #include "idiom_double.h"
 
@@ -37,10 +37,19 @@ struct state {
 	uint8_t at[REGSET_P]; /* R, then UR */
 };
 
+/* What is called within the code. */
+struct callee {
+	uint32_t entry;
+	uint8_t *has; /* of each block */
+	struct regset writes;
+	struct state returned;
+};
+
 struct reader {
 	const struct cfg *g;
 	struct state *in, *out; /* of each block */
-	struct state returned;
+	struct callee *callees;
+	uint32_t callees_n;
 	uint8_t *on; /* of each instruction */
 	uint32_t operations, constants;
 	bool is_meant;
@@ -235,6 +244,103 @@ static bool join(struct state *to, const struct state *from)
 	return is_new;
 }
 
+static struct callee *callee_of(struct reader *r, int64_t target)
+{
+	for (uint32_t i = 0; i < r->callees_n && cfg_is_within(r->g, target); i++)
+		if (r->callees[i].entry == r->g->block_of[target / SASS_BYTES])
+			return &r->callees[i];
+	return NULL;
+}
+
+static bool is_elsewhere(const struct cfg *g, const struct sass_insn *insn)
+{
+	return cfg_flow(insn) == CFG_CALL && !cfg_is_within(g, cfg_target(insn));
+}
+
+/* What its own blocks write, and whether one of them calls what nobody knows. */
+static void find_blocks(struct reader *r, struct callee *f, uint32_t *stack)
+{
+	uint32_t depth = 0;
+
+	f->has[f->entry] = 1;
+	for (stack[depth++] = f->entry; depth;) {
+		const struct cfg_block *b = &r->g->blocks[stack[--depth]];
+
+		for (uint32_t i = b->first; i < b->end; i++) {
+			const struct sass_insn *insn = &r->g->insns[i];
+			struct effects x;
+
+			dataflow_effects(insn, &x);
+			regset_add(&f->writes, &x.writes);
+			if (!insn->is_decoded || is_elsewhere(r->g, insn))
+				memset(&f->writes, 0xff, sizeof(f->writes));
+		}
+		for (uint32_t i = 0; i < b->successors_n; i++) {
+			const uint32_t to = r->g->edges[b->successors + i];
+
+			if (!f->has[to])
+				stack[depth++] = to;
+			f->has[to] = 1;
+		}
+	}
+}
+
+/* What a function writes by those that it calls. */
+static bool add_inner(struct reader *r, struct callee *f)
+{
+	const struct regset before = f->writes;
+
+	for (uint32_t i = 0; i < r->g->calls_n; i++) {
+		const struct callee *inner = callee_of(r, r->g->calls[i].target);
+
+		if (inner && f->has[r->g->block_of[r->g->calls[i].insn]])
+			regset_add(&f->writes, &inner->writes);
+	}
+	return memcmp(&before, &f->writes, sizeof(before)) != 0;
+}
+
+/* False = no memory. */
+static bool find_callees(struct reader *r, struct arena *scratch)
+{
+	const struct cfg *g = r->g;
+	uint32_t *stack = arena_array(scratch, g->blocks_n, sizeof(*stack));
+	bool again = true;
+
+	r->callees = arena_array(scratch, g->calls_n + 1, sizeof(*r->callees));
+	if (!r->callees || !stack)
+		return false;
+	for (uint32_t i = 0; i < g->calls_n; i++) {
+		const int64_t target = g->calls[i].target;
+		struct callee *f = &r->callees[r->callees_n];
+
+		if (!cfg_is_within(g, target) || callee_of(r, target))
+			continue; /* another kernel's, or one more call of it */
+		f->entry = g->block_of[target / SASS_BYTES];
+		f->has = arena_array(scratch, g->blocks_n, 1);
+		if (!f->has)
+			return false;
+		r->callees_n++;
+	}
+	for (uint32_t i = 0; i < r->callees_n; i++)
+		find_blocks(r, &r->callees[i], stack);
+	while (again) {
+		again = false;
+		for (uint32_t i = 0; i < r->callees_n; i++)
+			again |= add_inner(r, &r->callees[i]);
+	}
+	return true;
+}
+
+/* Behind a call: its registers are what the function leaves in them, from wherever it was called. */
+static void take_results(const struct callee *f, struct state *s)
+{
+	uint16_t written[REGSET_NUMBERS];
+
+	for (unsigned k = 0, n = regset_list(&f->writes, written); k < n && written[k] < REGSET_P;
+	     k++)
+		s->at[written[k]] = f->returned.at[written[k]];
+}
+
 static bool follow(struct reader *r, uint32_t block)
 {
 	const struct cfg *g = r->g;
@@ -244,21 +350,24 @@ static bool follow(struct reader *r, uint32_t block)
 	bool is_new = false;
 
 	for (uint32_t i = b->first; i < b->end; i++) {
-		const int64_t target = cfg_target(&g->insns[i]);
+		struct callee *f;
 
 		step(r, &s, i);
 		if (cfg_flow(&g->insns[i]) != CFG_CALL)
 			continue;
-		if (!cfg_is_within(g, target)) {
-			memset(s.at, GIVEN, sizeof(s.at));
+		f = callee_of(r, cfg_target(&g->insns[i]));
+		if (!f) {
+			if (is_elsewhere(g, &g->insns[i]))
+				memset(s.at, GIVEN, sizeof(s.at));
 			continue;
 		}
-		is_new |= join(&r->in[g->block_of[target / SASS_BYTES]], &s);
-		join(&s, &r->returned);
+		is_new |= join(&r->in[f->entry], &s);
+		take_results(f, &s);
 	}
 	r->out[block] = s;
-	if (cfg_flow(last) == CFG_RETURN)
-		is_new |= join(&r->returned, &s);
+	for (uint32_t i = 0; cfg_flow(last) == CFG_RETURN && i < r->callees_n; i++)
+		if (r->callees[i].has[block])
+			is_new |= join(&r->callees[i].returned, &s);
 	for (uint32_t i = 0; i < b->successors_n; i++)
 		is_new |= join(&r->in[g->edges[b->successors + i]], &s);
 	return is_new;
@@ -355,7 +464,7 @@ int idiom_double_read(const struct cfg *g, struct arena *scratch, const uint8_t 
 	r.out = arena_array(scratch, g->blocks_n, sizeof(*r.out));
 	r.on = arena_array(scratch, g->insns_n, sizeof(*r.on));
 	live = dataflow_live(g, scratch);
-	if (!r.in || !r.out || !r.on || !live)
+	if (!r.in || !r.out || !r.on || !live || !find_callees(&r, scratch))
 		return -1;
 	while (again && !r.is_meant) {
 		again = false;

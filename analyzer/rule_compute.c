@@ -40,15 +40,17 @@ static void say_compute(const struct advice_case *c, struct advice_draft *d)
 /* Of the instructions that have part in doubles the same code in float has so many, by ptxas 13.0 for sm_90. */
 #define FLOATS_LEAST \
 	0.15 /* functions of the mathematics: 0.05 to 0.3; a constant without its f: 0.3 to 0.5 */
-#define FLOATS_MOST    0.5
-#define DIVIDED_LEAST  0.3 /* divisions and roots: 0.4 to 0.75 */
-#define DIVIDED_MOST   0.75
-#define DIVIDED_EACH   16u /* operations for each of them, where they are most of it */
+#define FUNCTIONS_LEAST 0.05
+#define FUNCTION_LEAST  32u /* operations of one such function, at least */
+#define FLOATS_MOST     0.5
+#define DIVIDED_LEAST   0.3 /* divisions and roots: 0.4 to 0.75 */
+#define DIVIDED_MOST    0.75
+#define DIVIDED_EACH    16u /* operations for each of them, where they are most of it */
 /* At least so much of what the units have less is saved: the kernel may wait for other things. */
-#define FLOATS_SURE    0.75
+#define FLOATS_SURE     0.75
 /* From so much of the time on the units set it; below the other nobody can tell. */
-#define DOUBLES_SET    0.6
-#define DOUBLES_HIDDEN 0.2
+#define DOUBLES_SET     0.6
+#define DOUBLES_HIDDEN  0.2
 
 /* Cycles of a warp in the code with the doubles: now, and at the least and the most in float. */
 struct precision {
@@ -72,7 +74,9 @@ static struct precision precision_of(const struct advice_case *c)
 	const struct arch *a = &c->hw->arch;
 	const bool is_divided = x->doubles_seeds * DIVIDED_EACH >= x->doubles;
 	const double rest = (double)x->doubles_around - x->doubles_on;
-	const double fewest = is_divided ? DIVIDED_LEAST : FLOATS_LEAST;
+	const double fewest = is_divided                     ? DIVIDED_LEAST
+			      : x->doubles >= FUNCTION_LEAST ? FUNCTIONS_LEAST
+							     : FLOATS_LEAST;
 	const double most = is_divided ? DIVIDED_MOST : FLOATS_MOST;
 	const struct metric_mix *m = &c->sass->whole;
 	/* Conversions are of the function where a region has none of one kind. */

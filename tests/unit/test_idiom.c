@@ -86,6 +86,7 @@ static void check(const char *path, const struct row *rows, size_t n)
 					    x.doubles_on <= x.doubles_around);
 				assert_int_equal(reductions(&g),
 						 !strcmp(rows[i].function, "functions") ||
+							 !strncmp(rows[i].function, "places", 6) ||
 							 !strcmp(rows[i].function, "sine"));
 				assert_int_equal(x.product_at != CFG_NONE, rows[i].product);
 				/* rows by y, columns by x, where a thread has one result */
@@ -122,6 +123,21 @@ static void golden(void **state)
 	}
 }
 
+/* Registers that a function leaves alone keep what they hold, wherever else it is called. */
+static void called(void **state)
+{
+	static const char *const archs[] = {"80", "90", "120"};
+	static const struct row rows[] = {{"places", true, false, 0, 0, 0},
+					  {"places_given", false, false, 0, 0, 0}};
+	char path[96];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(archs) / sizeof(*archs); i++) {
+		snprintf(path, sizeof(path), "tests/golden/idiom/called.sm_%s.cubin", archs[i]);
+		check(path, rows, sizeof(rows) / sizeof(*rows));
+	}
+}
+
 static void samples(void **state)
 {
 	static const char *const archs[] = {"80", "86", "89", "90", "100", "120"};
@@ -150,7 +166,8 @@ static void samples(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(golden), cmocka_unit_test(samples)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(golden), cmocka_unit_test(called),
+					   cmocka_unit_test(samples)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
