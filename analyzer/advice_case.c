@@ -45,8 +45,7 @@ static double turns_by_code(const struct metric_sass *s, const struct metric_loo
 	return turns;
 }
 
-/* The same as the lanes of this launch say it: by the requests of an access that every turn makes; NaN = not known. */
-static double turns_by_lanes(const struct advice_case *c, const struct metric_loop *l)
+double advice_loop_turns(const struct advice_case *c, const struct metric_loop *l)
 {
 	const struct metric_access *a = c->k->access;
 	double turns = NAN;
@@ -74,7 +73,7 @@ static void find_hot_of_launch(struct advice_case *c)
 
 	for (size_t i = 0; s && i < s->loops_n; i++) {
 		const struct metric_loop *l = &s->loops[i];
-		const double by_lanes = turns_by_lanes(c, l);
+		const double by_lanes = advice_loop_turns(c, l);
 		const double issued =
 			(isnan(by_lanes) ? turns_by_code(s, l) : by_lanes) * l->turn.issued;
 
@@ -83,7 +82,7 @@ static void find_hot_of_launch(struct advice_case *c)
 			best = l;
 		}
 	}
-	c->hot_turns = c->hot ? turns_by_lanes(c, best ? best : c->hot) : NAN;
+	c->hot_turns = c->hot ? advice_loop_turns(c, best ? best : c->hot) : NAN;
 	if (!best || !c->hot || best == c->hot || !(own = arena_alloc(c->arena, sizeof(*own))))
 		return;
 	*own = *s;

@@ -53,6 +53,12 @@ void advice_case_init(struct advice_case *c, const struct model_kernel *k,
 		      struct arena *arena);
 
 /*
+ * Turns that a warp makes of a loop in all, on average, as the lanes of the launch say it: by the requests of an access
+ * that every turn makes. NaN = not known.
+ */
+double advice_loop_turns(const struct advice_case *c, const struct metric_loop *l);
+
+/*
  * us that the bytes of the kernel need at a share of the bandwidth: the L2's for the best case, where the data may lie
  * there; DRAM's for the worst. NaN = not known.
  */

@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "sass.h"
+#include "stall_path.h"
+
 #define LANES         32.0
 /* A unit at so much of its peak has nothing to gain at this level. */
 #define NEAR_PEAK_PCT 80.0
@@ -216,13 +219,153 @@ static double share_of(const struct advice_case *c, const struct arithmetic *x)
 	return isnan(share) ? 1 : fmin(1, share);
 }
 
+/* ------------------------------------------------------------------------------------- leaders */
+
+/* A loop of fewer of the warps than that is for a leader of the block, and the others wait for it. */
+#define LEADERS_MOST 0.25
+#define LEADER_SHARE 0.1
+/* Without it a block is done sooner by so much at least: a tree over its lanes takes some steps too. */
+#define LEADER_SURE  0.75
+/* What is left moves bytes at so much of the bandwidth. */
+#define LEFT_BEST    0.9
+#define LEFT_WORST   0.65
+
+/* Loops between two barriers that few warps of each block run. */
+struct leaders {
+	const struct metric_loop *loop; /* that which takes longest, NULL = there is none */
+	double cycles;                  /* of a block, of all such chains */
+	double turns;                   /* of that one, */
+	double part;                    /* and of the warps how many run it */
+};
+
+/* Where the code between two barriers, in which a loop lies, begins and ends; false where it is not between two. */
+static bool between_barriers(const struct metric_sass *s, const struct metric_loop *l,
+			     uint64_t *first, uint64_t *last)
+{
+	*first = 0;
+	*last = UINT64_MAX;
+	for (uint32_t i = 0; s->path && i < s->path->n; i++) {
+		const uint64_t at = (uint64_t)s->path->steps[i].insn * SASS_BYTES;
+
+		if (!s->path->steps[i].is_block_wide)
+			continue;
+		if (at >= l->start && at <= l->end)
+			return false;
+		if (at < l->start && at > *first)
+			*first = at;
+		if (at > l->end && at < *last)
+			*last = at;
+	}
+	return *first > 0 && *last < UINT64_MAX;
+}
+
+/* Others have a loop of their own meanwhile. */
+static bool is_alone(const struct metric_sass *s, const struct metric_loop *l, uint64_t first,
+		     uint64_t last)
+{
+	for (size_t i = 0; i < s->loops_n; i++)
+		if (&s->loops[i] != l && s->loops[i].start > first && s->loops[i].end < last)
+			return false;
+	return true;
+}
+
+/* Whether one lane alone makes its accesses: then it is the leader's, however often it turns. */
+static bool is_of_one_lane(const struct advice_case *c, const struct metric_loop *l)
+{
+	const struct metric_access *a = c->k->access;
+
+	for (size_t i = 0; a && i < a->sites_all; i++)
+		if (a->sites[i].offset >= l->start && a->sites[i].offset <= l->end &&
+		    strcmp(a->sites[i].kind, "branch") != 0 && a->sites[i].lanes == 1)
+			return true;
+	return false;
+}
+
+static struct leaders leaders_of(const struct advice_case *c)
+{
+	const struct metric_sass *s = c->sass;
+	struct leaders x = {0};
+	double most = 0;
+
+	for (size_t i = 0; s && i < s->loops_n; i++) {
+		const struct metric_loop *l = &s->loops[i];
+		const double all = advice_loop_turns(c, l);
+		const double turns = l->trips               ? (double)l->trips
+				     : is_of_one_lane(c, l) ? all * c->warps / c->blocks
+							    : NAN;
+		const double part = all / turns;
+		const double blocks = fmin(1, part * c->warps / c->blocks);
+		const double cycles = blocks * l->recurrence_cycles * turns;
+		uint64_t first, last;
+
+		if (l->depth != 1 || !l->is_innermost || l->is_rare || l->barriers ||
+		    !(part > 0 && part <= LEADERS_MOST) || !(cycles > 0) ||
+		    !between_barriers(s, l, &first, &last) || !is_alone(s, l, first, last))
+			continue;
+		x.cycles += cycles;
+		if (cycles > most) {
+			most = cycles;
+			x.loop = l;
+			x.turns = turns;
+			x.part = part;
+		}
+	}
+	return x;
+}
+
+static double leaders_share(const struct advice_case *c, const struct leaders *x)
+{
+	const double waves = c->occupancy ? fmax(1, c->occupancy->waves) : NAN;
+
+	return x->cycles * waves / c->clock_mhz / c->us;
+}
+
+static enum advice_outcome leader(const struct advice_case *c, struct advice_draft *d,
+				  const struct leaders *x)
+{
+	const double share = fmin(1, leaders_share(c, x));
+	const double best = advice_bytes_us(c, LEFT_BEST, true) / c->us;
+	const double worst = advice_bytes_us(c, LEFT_WORST, false) / c->us;
+	char chain[TEXT_NUMBER], pct[TEXT_NUMBER], cycles[TEXT_NUMBER];
+
+	if (advice_is_saturated(c))
+		return advice_against(
+			d, "few warps of a block run the loop at 0x%llx while others wait, but %s",
+			(unsigned long long)x->loop->start, advice_saturation(c));
+	advice_evidence(
+		d,
+		"between two barriers %.0f of the %d warps of a block run the loop at 0x%llx, and the others wait",
+		fmax(1, round(x->part * c->occupancy->warps_per_block)),
+		c->occupancy->warps_per_block, (unsigned long long)x->loop->start);
+	advice_evidence(d, "its longest chain takes %s cycles a turn, %.0f %s",
+			text_real(chain, x->loop->recurrence_cycles), x->turns,
+			advice_plural(round(x->turns), "turn", "turns"));
+	advice_evidence(d,
+			"such chains take each block %s cycles, %s of the time by their latencies",
+			text_real(cycles, x->cycles), text_pct(pct, 100 * share));
+	/* Memory keeps up with blocks that are done sooner until it is at its bandwidth. */
+	advice_gain_ratio(d, isnan(worst) ? 1 : fmax(1 - LEADER_SURE * share, fmin(1, worst)),
+			  fmax(1 - fmin(1, CHAIN_SLACK * share), isnan(best) ? 0 : fmin(1, best)));
+	advice_conflict(d, "a sum over the lanes rounds in another order, and takes shuffles");
+	advice_try(
+		d,
+		"let all lanes take a part: warps reduce by shuffles (__shfl_down_sync) and leave one word each, which "
+		"the first warp reduces",
+		"the loop is gone, and blocks meet at the barrier sooner",
+		"other blocks on the SM filled the wait: look at what they wait for");
+	return ADVICE_GIVEN;
+}
+
 enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d)
 {
 	const double partitions = c->hw->arch.partitions;
+	const struct leaders few = leaders_of(c);
 	struct arithmetic x;
 	double warps, issue, ratio, share, sure, slack;
 	char chain[TEXT_NUMBER], turn[TEXT_NUMBER], pct[TEXT_NUMBER];
 
+	if (few.loop && leaders_share(c, &few) >= LEADER_SHARE)
+		return leader(c, d, &few);
 	if (isnan(c->resident) || !(partitions > 0) || !arithmetic_of(c, &x))
 		return ADVICE_SILENT;
 	warps = fmax(1, c->resident / partitions);

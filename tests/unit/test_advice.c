@@ -12,6 +12,7 @@
 #include "advice.h"
 #include "arena.h"
 #include "model.h"
+#include "stall_path.h"
 #include "text.h"
 
 /* ------------------------------------------------------------------------------------- a kernel */
@@ -1968,6 +1969,97 @@ static void test_integer_divisions(void **state)
 }
 
 /* A chain of 40 cycles in a turn of 10: four warps on a scheduler fill it, one does not. */
+/* One warp of sixteen runs 16 turns of 128 cycles, ten blocks one after the other: 10.3 us. */
+static void make_leader(struct made *m, struct stall_step *steps, struct stall_path *path)
+{
+	make(m, "NVIDIA H200", 132 * 40, 512);
+	steps[0] = (struct stall_step){.insn = 0xf, .is_block_wide = true};
+	steps[1] = (struct stall_step){.insn = 0x20};
+	steps[2] = (struct stall_step){.insn = 0x42, .is_block_wide = true};
+	*path = (struct stall_path){.steps = steps, .n = 3, .is_whole = true};
+	m->sass.path = path;
+	m->sass.hot_loop = 0;
+	m->loop.recurrence_cycles = 128;
+	m->loop.issue_cycles = 40;
+	m->loop.trips = 16;
+	m->k.times.median = 20;
+	m->k.access = &m->access;
+	m->access.global_load_bytes = m->access.global_store_bytes = derived(8e6);
+	m->access.sites = m->sites;
+	m->access.sites_all = m->access.sites_n = 1;
+	m->sites[0] = (struct metric_site){.offset = 0x200, .op = "LDS", .kind = "shared"};
+	m->sites[0].requests = derived(132 * 40 * 16.0);
+	m->sites[0].lanes = 1;
+}
+
+static void test_others_wait_for_a_leader(void **state)
+{
+	const struct metric_advice *a;
+	struct stall_step steps[3];
+	struct metric_loop loops[2];
+	struct stall_path path;
+	struct made m;
+
+	(void)state;
+	make_leader(&m, steps, &path);
+	build(&m);
+	a = given(&m, ADVICE_ILP);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "1 of the 16 warps"));
+	assert_true(any_has(a->evidence, a->evidence_n, "128 cycles a turn, 16 turns"));
+	assert_true(a->gain_low_pct >= 30 && a->gain_low_pct <= 36); /* 3/4 of 52%, 2 us stay */
+	assert_true(a->gain_high_pct >= 60 && a->gain_high_pct <= 65);
+	/* nobody knows how often it turns, but one lane alone makes the requests */
+	m.loop.trips = 0;
+	build(&m);
+	assert_true(given(&m, ADVICE_ILP) &&
+		    given(&m, ADVICE_ILP)->gain_high_pct == a->gain_high_pct);
+	m.sites[0].lanes = 2;
+	build(&m);
+	assert_null(given(&m, ADVICE_ILP));
+	m.loop.trips = 16;
+	/* memory takes most of the time as it is */
+	m.access.global_load_bytes = derived(4800.0 * 12e3);
+	build(&m);
+	assert_true(given(&m, ADVICE_ILP) && given(&m, ADVICE_ILP)->gain_low_pct < 10);
+	m.access.global_load_bytes = m.access.global_store_bytes = unknown;
+	build(&m);
+	assert_true(given(&m, ADVICE_ILP) && given(&m, ADVICE_ILP)->gain_low_pct == 0);
+	/* little of the time */
+	m.k.times.median = 150;
+	build(&m);
+	assert_null(given(&m, ADVICE_ILP));
+	m.k.times.median = 20;
+	/* half of the warps; nobody waits; others have their own loop meanwhile; it is in one block in a hundred */
+	m.sites[0].requests = derived(132 * 40 * 16.0 * 8);
+	build(&m);
+	assert_null(given(&m, ADVICE_ILP));
+	m.sites[0].requests = derived(132 * 40 * 16.0);
+	steps[2].is_block_wide = false;
+	build(&m);
+	assert_null(given(&m, ADVICE_ILP));
+	steps[2].is_block_wide = true;
+	loops[0] = loops[1] = m.loop;
+	loops[1].start = 0x408;
+	loops[1].end = 0x418;
+	m.sass.loops = loops;
+	m.sass.loops_n = 2;
+	build(&m);
+	assert_null(given(&m, ADVICE_ILP));
+	m.sass.loops_n = 1;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_ILP));
+	m.sites[0].requests = derived(132 * 40 * 16.0 / 100);
+	build(&m);
+	assert_null(given(&m, ADVICE_ILP));
+	/* a unit is busy */
+	m.sites[0].requests = derived(132 * 40 * 16.0);
+	set_class(&m, "memory", 10, 80);
+	build(&m);
+	assert_non_null(against(&m, ADVICE_ILP));
+	arena_free(m.arena);
+}
+
 static void test_chains_matter_where_no_other_warp_fills_them(void **state)
 {
 	const struct metric_advice *a;
@@ -2462,6 +2554,7 @@ int main(void)
 		cmocka_unit_test(test_floats_gain_what_the_units_have_less),
 		cmocka_unit_test(test_a_sum_in_double_is_a_choice),
 		cmocka_unit_test(test_integer_divisions),
+		cmocka_unit_test(test_others_wait_for_a_leader),
 		cmocka_unit_test(test_chains_matter_where_no_other_warp_fills_them),
 		cmocka_unit_test(test_tensor_cores),
 		cmocka_unit_test(test_host_first),
