@@ -46,6 +46,7 @@ static const struct metric_mix *mix_of(const struct advice_case *c)
 static bool dividing_of(const struct advice_case *c, struct dividing *d)
 {
 	const struct metric_mix *m = mix_of(c);
+	const double issue = c->k->roofline.issue_pct.low;
 	double special, seeds;
 
 	if (!m || !(c->hw->arch.partitions > 0) || !(m->divisions + m->divide_calls > 0))
@@ -61,10 +62,9 @@ static bool dividing_of(const struct advice_case *c, struct dividing *d)
 	d->most = cycles(c, d->issued - d->part + CHEAP_MOST * d->divisions, special);
 	d->least = cycles(c, d->issued - d->part + CHEAP_LEAST * d->divisions, special);
 	/* where the special functions take longer than to issue, they are busy for more of the time */
-	d->busy_pct =
-		isnan(c->issue_pct)
-			? NAN
-			: fmin(100, c->issue_pct * d->before * c->hw->arch.partitions / d->issued);
+	d->busy_pct = NAN;
+	if (issue <= 100)
+		d->busy_pct = fmin(100, issue * d->before * c->hw->arch.partitions / d->issued);
 	return d->part >= PART_LEAST * d->issued && d->most < d->before;
 }
 

@@ -74,10 +74,10 @@ static const struct metric_sass *of(const char *sample, int sm)
 	return in(file, strstr(sample, "ffma_peak") ? "ffma_peak" : sample, sm);
 }
 
-#define same(a, b)                                               \
-	do {                                                     \
-		if ((a) != (b))                                  \
-			fail_msg("sm_%d: %g, not %g", sm, a, b); \
+#define same(a, b)                                                                   \
+	do {                                                                         \
+		if ((a) != (b))                                                      \
+			fail_msg("sm_%d: %g, not %g", sm, (double)(a), (double)(b)); \
 	} while (0)
 
 /* 64 loads of a word, and one store. */
