@@ -168,6 +168,22 @@ static void check_limit(struct judge *j, bool of_memory)
 	       text_pct(pct, q->value), roof(j, of_memory), text_pct(most, limit));
 }
 
+#define ISSUE_SLACK_PCT 10 /* that a clock may be above the one that is known */
+
+/* A scheduler issues one instruction a cycle: what surely is executed takes so long. */
+static void check_issue(struct judge *j)
+{
+	const double pct = j->r->issue_pct.low;
+	char times[TEXT_NUMBER];
+
+	if (!(pct > 100 + ISSUE_SLACK_PCT))
+		return;
+	j->contradiction = true;
+	REASON(j, OVER_PEAK,
+	       "what is surely executed takes the issue slots of %s times as long, so time, device or geometry is wrong",
+	       text_ratio(times, pct / 100));
+}
+
 static bool fits_l2(const struct judge *j)
 {
 	int64_t l2 = j->in->device->l2_bytes;
@@ -472,6 +488,7 @@ int roofline_class(struct roofline *r, const struct roofline_input *in, struct a
 				   .label = quantity_label_names[QUANTITY_UNKNOWN]};
 	if (quantity_known(&r->sol_compute_pct) && quantity_known(&r->sol_memory_pct))
 		say_shares(&j);
+	check_issue(&j);
 	check_limit(&j, false);
 	check_memory(&j);
 	if (!j.contradiction && quantity_known(&j.compute) && quantity_known(&j.memory))

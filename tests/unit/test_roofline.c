@@ -1097,11 +1097,12 @@ static void issue_slots(void **state)
 	r = build(&in);
 	assert_class(r, "latency", "estimated");
 	assert_null(reason(&r, FINDING_ISSUE));
-	/* what cannot be is no reading */
+	/* what cannot be is no reading, and speaks against the time */
 	in.instructions.low = 1.5 * slots;
 	r = build(&in);
-	assert_class(r, "latency", "derived");
+	assert_class(r, "unknown", "unknown");
 	assert_float_equal(r.sol_compute_pct.value, 5, 1e-9);
+	assert_non_null(strstr(reason(&r, FINDING_OVER_PEAK), "times as long"));
 	/* a pipe of half the rate is busy for twice as long */
 	in = with_shares(&d, 5, 20);
 	in.instructions = quantity_unknown("of a loop nobody knows how often");
