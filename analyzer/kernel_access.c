@@ -292,6 +292,7 @@ static bool make_site(struct access_reader *k, const struct access_place *p,
 	}
 	out->lines = s->is_known ? s->lines : 0;
 	out->is_everywhere = s->is_known && s->is_everywhere;
+	out->is_of_all_blocks = s->is_known && s->is_of_all_blocks;
 	out->lane_bytes = s->bytes;
 	if (s->kind == LANES_LOAD)
 		note_again(k, p, out);

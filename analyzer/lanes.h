@@ -49,11 +49,12 @@ struct lanes_site {
 	bool is_reached;
 	bool is_known; /* the figures below are */
 	bool is_assumed; /* provided that arguments are aligned as allocations are and no index wraps */
-	bool is_everywhere; /* an atomic: every warp has this one address. Only where is_any */
-	uint32_t reasons;   /* why it is not known (lanes_value.h) */
-	uint32_t lanes;     /* of a branch: that take it; else those that take part */
-	uint32_t absent;    /* reasons why fewer lanes may take part, 0 = it is exactly these */
-	bool is_maybe;      /* its guard may keep all of them from it */
+	bool is_everywhere;    /* an atomic: every warp has this one address. Only where is_any */
+	bool is_of_all_blocks; /* no number of the block has part in its address. Only where is_any */
+	uint32_t reasons;      /* why it is not known (lanes_value.h) */
+	uint32_t lanes;        /* of a branch: that take it; else those that take part */
+	uint32_t absent;       /* reasons why fewer lanes may take part, 0 = it is exactly these */
+	bool is_maybe;         /* its guard may keep all of them from it */
 	uint16_t value, low, high; /* sectors or wavefronts of a request */
 	uint16_t ideal;            /* for as many bytes, without gaps; without conflicts of banks */
 	uint16_t addresses;        /* different ones */

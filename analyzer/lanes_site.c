@@ -317,6 +317,30 @@ static bool is_fixed(const struct lanes_symbol *s, const void *ctx)
 	return s->kind != LANES_CONSTANT;
 }
 
+#define PARENTS_MOST 4u /* loops around each other */
+
+struct among {
+	const struct lanes_values *v;
+	unsigned left;
+};
+
+/* The number of the block, or something that nobody knows, which may come from there. */
+static bool may_be_of_block(const struct lanes_symbol *s, const void *ctx)
+{
+	const struct among *x = ctx;
+	const struct among next = {x->v, x->left - 1};
+
+	if (s->kind == LANES_POSITION)
+		return s->key < 3;
+	if (s->kind == LANES_MADE)
+		return true;
+	if (s->kind != LANES_JOINED)
+		return false;
+	/* what a loop goes on from, by a number */
+	return s->parent == LANES_NONE || s->step_known != 1 || s->is_reentered || !x->left ||
+	       lanes_any(x->v, s->parent, may_be_of_block, &next);
+}
+
 void lanes_measure(struct lanes_run *run, const struct lanes_state *s, const struct lanes_access *a,
 		   bool is_second, struct lanes_site *out)
 {
@@ -350,6 +374,9 @@ void lanes_measure(struct lanes_run *run, const struct lanes_state *s, const str
 	out->addresses = (uint16_t)addresses(&r);
 	out->is_everywhere = run->warp.is_any && out->addresses == 1 &&
 			     !lanes_any(&run->v, form, is_fixed, NULL);
+	out->is_of_all_blocks =
+		run->warp.is_any &&
+		!lanes_any(&run->v, form, may_be_of_block, &(struct among){&run->v, PARENTS_MOST});
 	if (is_global) {
 		measure_sectors(run, form, &r, out);
 	} else {

@@ -191,6 +191,7 @@ struct metric_site {
 	 * `excess` of a branch is the instructions of the shorter side, and at the high end those of the longer one.
 	 */
 	double lanes;
+	bool is_of_all_blocks; /* every block of the launch asks for the same; false where that is not known */
 	bool is_everywhere;  /* of an atomic: all warps of the launch do it on one address */
 	uint16_t lane_bytes; /* that a lane asks for; 0 = not known */
 	/* Of a load from global memory: reads what the load at `first` has read, in an earlier pass. See lanes_again.h. */

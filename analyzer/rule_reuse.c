@@ -605,13 +605,117 @@ static enum advice_outcome read_neighbours(const struct advice_case *c, struct a
 	return ADVICE_GIVEN;
 }
 
+/* ------------------------------------------------------------------------------------- tables */
+
+/* Issuing sets the time from so much on; below the other it is hidden. At least so much of what falls away is saved. */
+#define ISSUE_SETS_PCT   60.0
+#define ISSUE_HIDDEN_PCT 40.0
+#define TABLE_SURE       0.75
+/* Of what is issued: less is no matter. */
+#define TABLE_LEAST      0.2
+
+/* A loop that fills shared memory with what all blocks load alike. */
+struct filling {
+	const struct metric_site *site;
+	double bytes; /* of a block */
+	double share; /* of all that a warp issues */
+};
+
+/* Whether the loop loads nothing but that; how many loads it has. */
+static unsigned table_loads(const struct metric_access *a, const struct metric_loop *l,
+			    const struct metric_site **first, double *bytes)
+{
+	unsigned n = 0;
+	bool has_shared = false;
+
+	for (size_t i = 0; i < a->sites_all; i++) {
+		const struct metric_site *s = &a->sites[i];
+
+		if (s->offset < l->start || s->offset > l->end || !s->kind)
+			continue;
+		has_shared |= !strcmp(s->kind, "shared");
+		if (!is_access(s))
+			continue;
+		if (strcmp(s->kind, "load") || !s->is_of_all_blocks ||
+		    !quantity_known(&s->requests))
+			return 0;
+		*bytes += s->requests.value * (s->lanes > 0 ? s->lanes : LANES) * s->lane_bytes;
+		*first = *first && (*first)->offset < s->offset ? *first : s;
+		n++;
+	}
+	return has_shared ? n : 0;
+}
+
+static struct filling filling_of(const struct advice_case *c)
+{
+	const struct metric_access *a = c->k->access;
+	struct filling most = {0};
+
+	for (size_t i = 0; a && c->sass && i < c->sass->loops_n; i++) {
+		const struct metric_loop *l = &c->sass->loops[i];
+		struct filling f = {0};
+		double issued;
+
+		if (!l->is_innermost || !table_loads(a, l, &f.site, &f.bytes) ||
+		    !quantity_known(&a->warp_instructions))
+			continue;
+		/* each load once a turn */
+		issued = f.site->requests.value * l->issue_cycles;
+		f.share = fmin(1, issued / a->warp_instructions.value);
+		f.bytes /= c->blocks;
+		if (f.share > most.share)
+			most = f;
+	}
+	return most;
+}
+
+static enum advice_outcome read_table(const struct advice_case *c, struct advice_draft *d,
+				      const struct filling *f)
+{
+	const double waves = c->occupancy ? c->occupancy->waves : NAN;
+	const double left = 1 - f->share * (1 - 1 / waves);
+	double set, base;
+	char bytes[TEXT_NUMBER], pct[TEXT_NUMBER];
+
+	if (!(waves >= 2) || !(c->issue_pct >= ISSUE_HIDDEN_PCT) || isnan(c->us))
+		return ADVICE_SILENT;
+	if (c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)
+		return advice_against(d, "all blocks load the same table, but %s",
+				      advice_saturation(c));
+	advice_evidence(
+		d,
+		"%s at 0x%llx%s%s%s: all %.0f blocks load the same %s into shared memory, in %.1f waves",
+		f->site->op, (unsigned long long)f->site->offset, f->site->line ? " (" : "",
+		f->site->line ? f->site->line : "", f->site->line ? ")" : "", c->blocks,
+		text_bytes(bytes, (int64_t)f->bytes), waves);
+	advice_evidence(d, "that loop is %s of what a warp issues", text_pct(pct, 100 * f->share));
+	advice_evidence(d, "to issue takes %s of the time", text_pct(pct, c->issue_pct));
+	set = fmin(1, (c->issue_pct - ISSUE_HIDDEN_PCT) / (ISSUE_SETS_PCT - ISSUE_HIDDEN_PCT));
+	base = c->issue_pct / 100 + set * (1 - c->issue_pct / 100);
+	/* the bytes of the problem stay */
+	advice_gain_ratio(d, 1 - TABLE_SURE * set * base * (1 - left),
+			  fmax(1 - base * (1 - left),
+			       isnan(c->memory_pct) ? 0 : c->memory_pct / 100 / STREAM_BEST));
+	advice_conflict(d, "fewer blocks with more work wait longer for their slowest warp");
+	advice_try(
+		d,
+		"as many blocks as the SMs hold at a time, a grid-stride loop in each behind the table; or read the table "
+		"where it is, if each thread needs a few words of it (__ldg, constant memory)",
+		"requests for the table fall to those of the blocks that run at a time, time with them",
+		"the work behind the table takes the time: see the loop that follows");
+	return ADVICE_GIVEN;
+}
+
 enum advice_outcome rule_read_once(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct passes p = passes_of(c);
 	const struct metric_overlap *o = c->k->access ? &c->k->access->overlap : NULL;
+	const struct filling f = filling_of(c);
 
 	if (p.n)
 		return read_passes(c, d, &p);
+	if (f.share >= TABLE_LEAST)
+		return read_table(c, d, &f);
 	/* a product has a rule of its own (KBN-A012) */
 	if (!o || !o->loads || !o->different || o->asked < ASKED_LEAST * o->different || !c->sass ||
 	    c->sass->has_products || c->sass->idioms.sums)

@@ -309,6 +309,39 @@ static const struct quantity *requests(const struct metric_access *m, const char
 }
 
 /* What not every warp comes to, or only if a value says so. */
+/* Of the loads in loops the first is of all blocks; neither the block's own row nor what lies where memory says. */
+static void tables_are_of_all_blocks(void **state)
+{
+	(void)state;
+	for (const char *const *arch = archs; *arch; arch++) {
+		struct arena *arena = arena_new();
+		const struct metric_access *m = of(*arch, "tables", 256, 1024, arena);
+		uint64_t first = UINT64_MAX;
+		unsigned of_all = 0, loads = 0;
+
+		for (size_t i = 0; i < m->sites_all; i++) {
+			const struct metric_site *s = &m->sites[i];
+
+			if (strcmp(s->kind, "load") != 0) {
+				assert_false(s->is_of_all_blocks && !strcmp(s->kind, "store"));
+				continue;
+			}
+			/* the word that says where, too: it stands alone */
+			if (s->lane_bytes && s->pattern && strstr(s->pattern, "all lanes one"))
+				continue;
+			loads++;
+			of_all += s->is_of_all_blocks;
+			first = s->offset < first ? s->offset : first;
+		}
+		if (loads != 3 || of_all != 1)
+			fail_msg("sm_%s: %u of %u loads are of all blocks", *arch, of_all, loads);
+		for (size_t i = 0; i < m->sites_all; i++)
+			if (m->sites[i].offset == first)
+				assert_true(m->sites[i].is_of_all_blocks);
+		arena_free(arena);
+	}
+}
+
 static void who_left_does_not_come_here(void **state)
 {
 	(void)state;
@@ -345,6 +378,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_decoded_may_do_anything),
 		cmocka_unit_test(who_left_does_not_meet_the_others),
 		cmocka_unit_test(who_left_does_not_come_here),
+		cmocka_unit_test(tables_are_of_all_blocks),
 		cmocka_unit_test(who_parted_asks_apart),
 		cmocka_unit_test(who_left_a_loop_asks_for_nothing),
 	};

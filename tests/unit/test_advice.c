@@ -1530,6 +1530,70 @@ static void test_neighbours_where_loading_sets_the_time(void **state)
 	arena_free(m.arena);
 }
 
+/* A table of 16 KB in four turns of 28 instructions, of 146 that a warp issues; 124 waves. */
+static void test_a_table_that_all_blocks_load(void **state)
+{
+	const struct metric_advice *a;
+	const double warps = 131072.0 * 8;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 131072, 256);
+	m.sass.hot_loop = 0;
+	m.loop.issue_cycles = 28;
+	m.k.access = &m.access;
+	m.access.sites = m.sites;
+	m.access.sites_n = m.access.sites_all = 2;
+	m.access.warp_instructions = derived(146 * warps);
+	m.sites[0] = (struct metric_site){.offset = 0x200,
+					  .op = "LDG.E.128",
+					  .kind = "load",
+					  .requests = derived(4 * warps),
+					  .sectors_per_request = derived(16),
+					  .lanes = 32,
+					  .lane_bytes = 16,
+					  .is_of_all_blocks = true};
+	m.sites[1] = (struct metric_site){.offset = 0x300,
+					  .op = "STS.128",
+					  .kind = "shared",
+					  .requests = derived(4 * warps),
+					  .sectors_per_request = derived(4)};
+	set_class(&m, "compute", 64, 25);
+	m.k.roofline.issue_pct = derived(64);
+	m.k.roofline.pipe_pct = NAN;
+	m.k.times.median = 224;
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	/* 112 of 146 instructions; three quarters of them, and at most what leaves the bytes at 90% of the bandwidth */
+	assert_true(a->gain_low_pct >= 52 && a->gain_low_pct <= 56);
+	assert_true(a->gain_high_pct >= 70 && a->gain_high_pct <= 77);
+	assert_true(any_has(a->evidence, a->evidence_n, "all 131072 blocks load the same 16 KB"));
+	/* a row of its own for each block; how long issuing takes is hidden; memory; nobody keeps it */
+	m.sites[0].is_of_all_blocks = false;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.sites[0].is_of_all_blocks = true;
+	m.k.roofline.issue_pct = derived(35);
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.k.roofline.issue_pct = derived(64);
+	set_class(&m, "balanced", 64, 80);
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	assert_non_null(against(&m, ADVICE_READ_ONCE));
+	set_class(&m, "compute", 64, 25);
+	m.sites[1].kind = "store";
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.sites[1].kind = "shared";
+	/* one wave */
+	m.k.occupancy.waves = 1;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	arena_free(m.arena);
+}
+
 /* Half of the lanes on each side of 200 and 600 instructions, of 1000: half of 80% is issued for idle lanes. */
 static void test_lanes_that_part(void **state)
 {
@@ -2543,6 +2607,7 @@ int main(void)
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_neighbours_that_load_the_same),
 		cmocka_unit_test(test_neighbours_where_loading_sets_the_time),
+		cmocka_unit_test(test_a_table_that_all_blocks_load),
 		cmocka_unit_test(test_passes_over_the_same_data),
 		cmocka_unit_test(test_operands_that_are_loaded_for_each_multiply_add),
 		cmocka_unit_test(test_lanes_that_part),

@@ -206,3 +206,22 @@ extern "C" __global__ void some_scatter_twice(float *out, const float *in, int n
 	for (int i = threadIdx.x / 32; i < 32 + n; i += 32)
 		((volatile float *)out)[(1 << 20) + AT * 8] = i;
 }
+
+/* A table that all blocks load alike, a row of each block's own, and one that is where memory says. */
+extern "C" __global__ void tables(float *out, const float *in, int n)
+{
+	__shared__ float table[1024], row[1024], rest[1024];
+	const int first = (int)in[1 << 20];
+
+#pragma unroll 1
+	for (int k = threadIdx.x; k < n; k += blockDim.x)
+		table[k] = __ldg(&in[k]);
+#pragma unroll 1
+	for (int k = threadIdx.x; k < n; k += blockDim.x)
+		row[k] = in[(blockIdx.x + 1) * 1024 + k];
+#pragma unroll 1
+	for (int k = threadIdx.x; k < n; k += blockDim.x)
+		rest[k] = in[first + k];
+	__syncthreads();
+	out[AT] = table[AT % n] + row[(AT + 1) % n] + rest[(AT + 2) % n];
+}
