@@ -13,6 +13,12 @@ static bool is_global(const struct metric_site *s)
 	return s->kind && (!strcmp(s->kind, "load") || !strcmp(s->kind, "store"));
 }
 
+/* Code that no warp comes to as far as is known: the rest of a loop that has none, a case that does not arise. */
+static bool is_idle(const struct metric_site *s)
+{
+	return s->is_unseen && !quantity_known(&s->requests);
+}
+
 static const struct metric_loop *hot_loop(const struct metric_sass *sass)
 {
 	return sass && sass->hot_loop >= 0 && (size_t)sass->hot_loop < sass->loops_n
@@ -86,7 +92,7 @@ void access_cost_read(const struct metric_access *a, const struct metric_sass *s
 
 	*out = (struct access_cost){0};
 	for (size_t i = 0; i < n; i++) {
-		if (!is_global(&a->sites[i]))
+		if (!is_global(&a->sites[i]) || is_idle(&a->sites[i]))
 			continue;
 		are_counted &= quantity_known(&a->sites[i].requests);
 		is_hot |= is_in(&a->sites[i], hot);
@@ -95,7 +101,7 @@ void access_cost_read(const struct metric_access *a, const struct metric_sass *s
 		const struct metric_site *s = &a->sites[i];
 		const double weight = are_counted ? s->requests.value : 1;
 
-		if (!is_global(s) || !(weight > 0) || (!are_counted && is_hot && !is_in(s, hot)))
+		if (!is_global(s) || is_idle(s) || !(weight > 0) || (!are_counted && is_hot && !is_in(s, hot)))
 			continue;
 		weights += weight;
 		add(out, s, hw, weight);

@@ -290,6 +290,7 @@ static bool make_site(struct access_reader *k, const struct access_place *p,
 		out->own_excess = access_own_excess(k, p, &out->excess);
 		out->sharers = access_sharers(p, k->samples_n);
 	}
+	out->is_unseen = out->requests.why == access_why_unseen && k->has_roles_all;
 	out->lines = s->is_known ? s->lines : 0;
 	out->is_everywhere = s->is_known && s->is_everywhere;
 	out->is_of_all_blocks = s->is_known && s->is_of_all_blocks;

@@ -10,7 +10,7 @@
 
 static const char why_path[] = "whether every warp comes here is not known";
 static const char why_trips[] = "how often a loop around it runs is not known";
-static const char why_unseen[] = "no warp that was looked at comes here";
+const char access_why_unseen[] = "no warp that was looked at comes here";
 
 /* ------------------------------------------------------------------------------------- one warp */
 
@@ -355,7 +355,7 @@ static struct quantity count(struct access_reader *k, const struct access_place 
 		seen = fmax(seen, t.high[i]);
 	}
 	if (!(seen > 0) && (isnan(most) || !k->has_roles_all) && !k->is_all)
-		return access_unknown(why_unseen);
+		return access_unknown(access_why_unseen);
 	m = access_mean(k, &t, 0, fmax(seen, by_lane ? 32 * most : most));
 	if (k->is_all && !(by_lane && absent))
 		return access_derived(m.value * m.weight);

@@ -1003,6 +1003,17 @@ static void test_what_is_not_known_is_no_excess(void **state)
 	m.sites[1].requests = derived(8448);
 	build(&m);
 	assert_non_null(given(&m, ADVICE_COALESCE));
+	/* how often is not known; it may be as often as the other, unless of all that were looked at none came there */
+	m.sites[1].requests = unknown;
+	for (int i = 0; i < 2; i++) {
+		const struct metric_advice *a;
+
+		m.sites[1].is_unseen = i;
+		build(&m);
+		a = given(&m, ADVICE_COALESCE);
+		assert_non_null(a);
+		assert_true(i ? a->gain_high_pct > 80 : a->gain_high_pct < 80);
+	}
 	arena_free(m.arena);
 }
 
