@@ -22,7 +22,7 @@
  */
 #define ACCESS_STEPS       (UINT64_C(10) << 18)
 #define ACCESS_STEPS_LEAST (UINT64_C(1) << 18)
-#define ACCESS_STEPS_READ  1500 /* what reading the code of one costs in such steps */
+#define ACCESS_STEPS_READ  2000 /* what reading the code of one costs in such steps */
 
 static const char no_compiler[] =
 	"the driver compiled this code from PTX, and it could not be compiled "
