@@ -101,7 +101,8 @@ void access_cost_read(const struct metric_access *a, const struct metric_sass *s
 		const struct metric_site *s = &a->sites[i];
 		const double weight = are_counted ? s->requests.value : 1;
 
-		if (!is_global(s) || is_idle(s) || !(weight > 0) || (!are_counted && is_hot && !is_in(s, hot)))
+		if (!is_global(s) || is_idle(s) || !(weight > 0) ||
+		    (!are_counted && is_hot && !is_in(s, hot)))
 			continue;
 		weights += weight;
 		add(out, s, hw, weight);

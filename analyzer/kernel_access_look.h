@@ -65,8 +65,7 @@ struct access_reader {
 };
 
 extern const char access_why_sampled[], access_why_limit[], access_why_aligned[],
-	access_why_called[], access_why_meeting[], access_why_uncounted[],
-	access_why_unseen[];
+	access_why_called[], access_why_meeting[], access_why_uncounted[], access_why_unseen[];
 
 /* Words for reasons (lanes_value.h): why something is not known, why fewer lanes may take part. */
 const char *access_why(uint32_t reasons);

@@ -175,7 +175,7 @@ struct metric_site {
 	const char *line; /* "file:line", NULL = not known */
 	const char *op;   /* "LDG.E" */
 	const char *kind; /* of the contract: "load", "store", "shared", "atomic", "branch" */
-	struct quantity requests;            /* of the launch */
+	struct quantity requests; /* of the launch */
 	bool is_unseen; /* they are not known, and of warps of every number in their blocks none came here */
 	struct quantity sectors_per_request; /* of shared memory: wavefronts */
 	struct quantity excess; /* of these, more than the bytes asked for need, of a request */
