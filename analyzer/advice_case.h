@@ -107,6 +107,11 @@ bool advice_waits(const struct advice_case *c);
  * room for; NaN = it is not known that too few are what it waits for.
  */
 double advice_warps_wanted(const struct advice_case *c);
+/*
+ * Bytes that the resident warps have in flight at most, whatever they do beside loading, where these are surely fewer than
+ * any memory delivers in its latency; else NaN. `wanted`: warps with which they are bandwidth x latency.
+ */
+double advice_flight(const struct advice_case *c, double *wanted);
 /* Whether a part of such code is for warps of which few are known to come there. */
 bool advice_is_partly_sure(const struct advice_case *c);
 

@@ -353,12 +353,12 @@ static bool suffices(const struct advice_case *c, int registers)
  * Code that streams waits for its loads with any number of warps below bandwidth x latency, however many hide the
  * latency of other code. How many of them there will be is what fits.
  */
-static bool streams(const struct advice_case *c, int *warps)
+static bool fits(const struct advice_case *c, double wanted, int *warps)
 {
 	const struct occupancy *o = c->occupancy;
-	const double wanted = advice_warps_wanted(c);
 	struct occupancy then = {0};
 
+	wanted = isnan(wanted) ? NAN : fmin(wanted, c->sm_warps); /* the grid has no more */
 	if ((o->limiter != LIMIT_REGISTERS && o->limiter != LIMIT_SMEM) || !(o->waves >= 1) ||
 	    !(wanted >= WARPS_WORTH * o->warps_per_sm))
 		return false;
@@ -371,6 +371,11 @@ static bool streams(const struct advice_case *c, int *warps)
 			return *warps >= WARPS_WORTH * o->warps_per_sm;
 	}
 	return false;
+}
+
+static bool streams(const struct advice_case *c, int *warps)
+{
+	return fits(c, advice_warps_wanted(c), warps);
 }
 
 static enum advice_outcome warps_for_bytes(const struct advice_case *c, struct advice_draft *d,
@@ -399,6 +404,56 @@ static enum advice_outcome warps_for_bytes(const struct advice_case *c, struct a
 	return ADVICE_GIVEN;
 }
 
+/* Of what more warps promise, where they wait for other things between their loads: barriers, shared memory. */
+#define WARPS_LEAST         0.6
+/* The most of the bandwidth by data sheet that streams reach. */
+#define WARPS_BANDWIDTH_PCT 92.0
+
+/*
+ * Latency-bound code loads too little at a time with these warps, even if all of them always did: whatever else it waits
+ * for, more of them wait at the same time, until a unit is busy.
+ */
+static bool loads_little(const struct advice_case *c, int *warps)
+{
+	double wanted;
+
+	if (isnan(advice_flight(c, &wanted)) || !fits(c, wanted, warps))
+		return false;
+	/* two blocks in place of one are what KBN-A017 asks for */
+	return !c->cliff || !c->cliff->above_cliff || *warps > 2 * c->occupancy->warps_per_sm;
+}
+
+static enum advice_outcome warps_for_loads(const struct advice_case *c, struct advice_draft *d,
+					   int warps)
+{
+	const struct occupancy *o = c->occupancy;
+	const double ratio = (double)o->warps_per_sm / warps;
+	const double memory = isnan(c->memory_pct) ? 0 : c->memory_pct / WARPS_BANDWIDTH_PCT;
+	const double issue = isnan(c->issue_pct) ? 0 : c->issue_pct / 100;
+	const double best = fmin(1, fmax(ratio, fmax(memory, issue)));
+	double wanted;
+	char has[TEXT_NUMBER], wants[TEXT_NUMBER], pct[TEXT_NUMBER];
+
+	advice_evidence(d, "%d warps per SM, and %s limit it to %d %s", o->warps_per_sm,
+			o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
+			o->blocks_per_sm, advice_plural(o->blocks_per_sm, "block", "blocks"));
+	advice_evidence(
+		d,
+		"between two waits they load %s at most, and DRAM delivers %s in a latency of %.0f cycles",
+		text_bytes(has, (int64_t)advice_flight(c, &wanted)),
+		text_bytes(wants, (int64_t)(ADVICE_DRAM_LEAST * advice_dram_rate(c))),
+		ADVICE_DRAM_LEAST);
+	if (!isnan(c->memory_pct))
+		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
+	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
+	advice_gain_ratio(d, 1 - WARPS_LEAST * (1 - best), best);
+	if (o->limiter == LIMIT_SMEM)
+		less_smem(c, d, warps);
+	else
+		fewer_registers(c, d, warps);
+	return ADVICE_GIVEN;
+}
+
 enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct advice_draft *d)
 {
 	const struct occupancy *o = c->occupancy;
@@ -416,6 +471,9 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 				      pct, advice_saturation(c));
 	if (o->pct < 50 && c->class == CLASS_LATENCY && streams(c, &warps))
 		return warps_for_bytes(c, d, warps);
+	if (o->pct < 50 && c->class == CLASS_LATENCY && o->enough_warps == 1 &&
+	    loads_little(c, &warps))
+		return warps_for_loads(c, d, warps);
 	if (o->pct < 50 && c->class == CLASS_LATENCY && o->enough_warps == 1)
 		return advice_against(
 			d,

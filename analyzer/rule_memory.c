@@ -1023,6 +1023,49 @@ double advice_warps_wanted(const struct advice_case *c)
 		    ceil(latency * advice_dram_rate(c) / fmax(s.sure.bytes, s.all.bytes)));
 }
 
+/* Of the code outside of loops nobody counts bytes: a load brings so many to a warp at most. */
+#define LOAD_MOST (16 * LANES)
+
+/* Bytes that a warp has in flight at most, in whatever code: what it loads between two waits. NaN = not known. */
+static double flight_of_warp(const struct metric_sass *s)
+{
+	double most = s->straight_all_loads > 0
+			      ? LOAD_MOST * s->straight_all_loads / fmax(1, s->straight_waits)
+			      : 0;
+
+	if (isnan(s->straight_all_loads) || isnan(s->straight_waits))
+		return NAN;
+	for (size_t i = 0; i < s->loops_n; i++) {
+		const struct metric_loop *l = &s->loops[i];
+
+		if (l->is_rare || (l->load_ops == 0 && l->async_copies == 0))
+			continue;
+		if (l->async_copies > 0 || l->load_bytes_per_warp < 0 ||
+		    (l->is_innermost && isnan(l->load_waits)))
+			return NAN;
+		most = fmax(most, (double)l->load_bytes_per_warp /
+					  (l->is_innermost ? fmax(1, l->load_waits) : 1));
+	}
+	return most;
+}
+
+double advice_flight(const struct advice_case *c, double *wanted)
+{
+	const double each = c->sass && !c->sass->has_products ? flight_of_warp(c->sass) : NAN;
+	const double least =
+		fmin(ADVICE_DRAM_LEAST * advice_dram_rate(c), ADVICE_L2_LEAST * advice_l2_rate(c));
+	struct access_cost cost;
+
+	if (!(each > 0) || !(c->resident * each < least))
+		return NAN;
+	access_cost_read(c->k->access, c->sass, &c->hw->arch, &cost);
+	if (access_cost_wastes(&cost))
+		return NAN;
+	*wanted =
+		fmin(c->hw->arch.warps_per_sm, ceil(ADVICE_DRAM_MOST * advice_dram_rate(c) / each));
+	return c->resident * each;
+}
+
 /* What would have to be in flight: more than is, of the memory that is farther from it. */
 static void say_wanted(const struct advice_case *c, const struct stream *s, struct advice_draft *d)
 {

@@ -416,6 +416,62 @@ static void test_loads_that_wait_for_each_other_are_not_in_flight_together(void 
 	arena_free(m.arena);
 }
 
+/*
+ * 16 warps on an SM with room for 64, in two blocks of 100 KB: 2 KB in flight between two waits, where DRAM delivers 9 KB in
+ * 500 cycles. What else the code does, it loads no more than that at a time.
+ */
+static void test_few_bytes_in_flight_want_more_warps(void **state)
+{
+	const struct metric_advice *a;
+	struct made m;
+
+	(void)state;
+	make(&m, "NVIDIA H200", 32768, 256);
+	set_resources(&m, 26, 100 * 1024);
+	assert_int_equal(m.k.occupancy.warps_per_sm, 16);
+	set_class(&m, "latency", 1, 21);
+	m.sass.hot_loop = 0;
+	m.sass.hot = m.loop.turn =
+		(struct metric_mix){.issued = 11, .loads = 1, .load_bytes = 128, .shared = 1};
+	m.loop.load_ops = 1;
+	m.loop.load_bytes_per_warp = 128;
+	m.loop.load_waits = 1;
+	build(&m);
+	a = given(&m, ADVICE_RAISE_OCCUPANCY);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "they load 2 KB at most"));
+	/* a fourth of the warps, or 60% of what that saves */
+	assert_true(a->gain_low_pct >= 40 && a->gain_low_pct <= 46);
+	assert_true(a->gain_high_pct >= 73 && a->gain_high_pct <= 75);
+	assert_non_null(strstr(a->change, "28,160 bytes"));
+	/* six loads at a time are 12 KB, and six in a row are not */
+	m.loop.load_ops = 6;
+	m.loop.load_bytes_per_warp = 6 * 128;
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	m.loop.load_waits = 6;
+	build(&m);
+	assert_non_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	/* what is copied past the registers may all be in flight */
+	m.loop.async_copies = 1;
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	assert_non_null(strstr(against(&m, ADVICE_RAISE_OCCUPANCY), "look for what they wait for"));
+	m.loop.async_copies = 0;
+	/* as may what the code outside of loops loads */
+	m.sass.straight_all_loads = 8;
+	m.sass.straight_waits = 1;
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	m.sass.straight_all_loads = m.sass.straight_waits = 0;
+	/* two blocks for each SM are all that there are */
+	m.shape.grid[0] = 264;
+	set_resources(&m, 26, 100 * 1024);
+	build(&m);
+	assert_null(given(&m, ADVICE_RAISE_OCCUPANCY));
+	arena_free(m.arena);
+}
+
 /* Wide accesses are what both ask for: nothing to try apart. */
 static void test_one_change_is_no_choice(void **state)
 {
@@ -2595,6 +2651,7 @@ int main(void)
 		cmocka_unit_test(test_a_kernel_without_loops_is_one_turn),
 		cmocka_unit_test(test_loads_of_a_few_are_not_in_flight_for_all),
 		cmocka_unit_test(test_loads_that_wait_for_each_other_are_not_in_flight_together),
+		cmocka_unit_test(test_few_bytes_in_flight_want_more_warps),
 		cmocka_unit_test(test_one_change_is_no_choice),
 		cmocka_unit_test(test_nothing_wrong_nothing_said),
 		cmocka_unit_test(test_async_copy_computes_its_conflict),
