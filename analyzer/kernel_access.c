@@ -253,7 +253,10 @@ static void note_again(const struct access_reader *k, const struct access_place 
 		       struct metric_site *out)
 {
 	for (uint32_t i = 0; i < k->again_n; i++)
-		if (k->again[i].insn == p->insn) {
+		if (k->again[i].insn == p->insn && k->again[i].loop != CFG_NONE) {
+			out->is_each_turn = true;
+			out->around = (uint64_t)k->g.loops[k->again[i].loop].first * SASS_BYTES;
+		} else if (k->again[i].insn == p->insn) {
 			out->is_again = true;
 			out->first = (uint64_t)k->again[i].first * SASS_BYTES;
 		}

@@ -17,6 +17,7 @@ struct passed {
 		step; /* of its address in the first turn; what the second adds, form 0 = no loop */
 	uint16_t bytes;
 	bool is_store;
+	uint32_t outer; /* the loop around its own in whose next turn the first address is the same; or CFG_NONE */
 	uint64_t start, unit; /* of all that its loop loads at even distances: see stream_of() */
 	bool is_stream;       /* `unit` is a number of bytes, else a form */
 };
@@ -27,6 +28,8 @@ struct way {
 	struct lanes_state now;
 	struct passed *at;
 	uint32_t n;
+	uint32_t around;  /* the loop whose second turn it is */
+	uint32_t *last;   /* of each loop: its last block in the order of the code */
 	uint8_t *reached; /* of each block: a mark */
 };
 
@@ -54,7 +57,34 @@ static bool is_watched(const struct sass_modifiers *m)
 	return sass_has_modifier(m, SASS_M_STRONG);
 }
 
-static void pass_access(struct way *w, uint32_t i, bool is_second)
+/* Which time a loop is gone through; AROUND: the second time of one that holds others, its number in `around`. */
+enum turn { FIRST, SECOND, AROUND };
+
+struct inside {
+	const struct cfg *g;
+	uint32_t loop;
+};
+
+/* Made anew in each turn of a loop, under the same name. */
+static bool is_made_inside(const struct lanes_symbol *s, const void *ctx)
+{
+	const struct inside *x = ctx;
+
+	return s->kind == LANES_MADE && s->owner < x->g->insns_n &&
+	       cfg_in_loop(x->g, x->g->block_of[s->owner], x->loop);
+}
+
+/* Whether its first address is the same in the second turn of the loop around. */
+static void compare_turns(struct way *w, struct passed *p, uint32_t form)
+{
+	const struct inside x = {w->g, w->around};
+
+	if (p->outer == CFG_NONE && form == p->form && form != LANES_NONE && p->loop != w->around &&
+	    !lanes_any(&w->run.v, form, is_made_inside, &x))
+		p->outer = w->around;
+}
+
+static void pass_access(struct way *w, uint32_t i, enum turn turn)
 {
 	const struct lanes_access *a = &w->run.c->accesses[w->run.c->insns[i].access - 1];
 	uint32_t reasons = 0, form;
@@ -62,7 +92,7 @@ static void pass_access(struct way *w, uint32_t i, bool is_second)
 	if (!is_global(&a->access) || is_watched(&w->g->modifiers[i]))
 		return;
 	form = lanes_address(&w->run, &w->now, a, 0, true, &reasons);
-	if (!is_second) {
+	if (turn == FIRST) {
 		if (w->n < ACCESSES_MOST)
 			w->at[w->n++] = (struct passed){
 				.insn = i,
@@ -71,6 +101,7 @@ static void pass_access(struct way *w, uint32_t i, bool is_second)
 				.form = form,
 				.bytes = (uint16_t)a->access.bytes,
 				.is_store = a->access.act != SASS_LOAD,
+				.outer = CFG_NONE,
 			};
 		return;
 	}
@@ -79,6 +110,10 @@ static void pass_access(struct way *w, uint32_t i, bool is_second)
 
 		if (p->insn != i)
 			continue;
+		if (turn == AROUND) {
+			compare_turns(w, p, form);
+			break;
+		}
 		p->step = p->form == LANES_NONE || form == LANES_NONE
 				  ? LANES_NONE
 				  : lanes_add(&w->run.v, form,
@@ -94,14 +129,14 @@ static bool is_meeting(const struct lanes_insn *x)
 	       x->op == LANES_OP_WARPSYNC;
 }
 
-static void pass_block(struct way *w, uint32_t block, bool is_second)
+static void pass_block(struct way *w, uint32_t block, enum turn turn)
 {
 	const struct cfg_block *b = &w->g->blocks[block];
 
 	w->now.crew = (struct lanes_crew){.lanes = w->run.lanes};
 	for (uint32_t i = b->first; i < b->end; i++) {
 		if (w->run.c->insns[i].access)
-			pass_access(w, i, is_second);
+			pass_access(w, i, turn);
 		if (!is_meeting(&w->run.c->insns[i]) &&
 		    (i + 1 < b->end || cfg_flow(&w->g->insns[i]) == CFG_NEXT ||
 		     w->run.c->insns[i].op == LANES_OP_CALL))
@@ -114,28 +149,51 @@ static bool is_passed(const struct way *w, uint32_t block)
 	return w->g->blocks[block].is_reachable && !cfg_is_called(w->g, block);
 }
 
-static void pass_loop(struct way *w, uint32_t loop, bool is_second)
+static void pass_loop(struct way *w, uint32_t loop, enum turn turn)
 {
 	for (uint32_t b = 0; b < w->g->blocks_n; b++)
 		if (is_passed(w, b) && cfg_in_loop(w->g, b, loop)) {
 			w->reached[b] = 1;
-			pass_block(w, b, is_second);
+			pass_block(w, b, turn);
 		}
+}
+
+static void find_last(struct way *w)
+{
+	for (uint32_t b = 0; b < w->g->blocks_n; b++)
+		for (uint32_t l = w->g->blocks[b].loop; is_passed(w, b) && l != CFG_NONE;
+		     l = w->g->loops[l].parent)
+			w->last[l] = b;
+}
+
+/* Loops that hold others and end with a block, the inner first: their second turn. */
+static void pass_around(struct way *w, uint32_t block)
+{
+	for (uint32_t l = w->g->blocks[block].loop; l != CFG_NONE; l = w->g->loops[l].parent) {
+		if (w->g->loops[l].is_innermost || w->g->loops[l].is_for_lanes ||
+		    w->last[l] != block)
+			continue;
+		w->around = l;
+		pass_loop(w, l, AROUND);
+	}
 }
 
 static void pass_all(struct way *w)
 {
+	find_last(w);
 	for (uint32_t b = 0; b < w->g->blocks_n; b++) {
 		const uint32_t loop = loop_of(w->g, b);
 
 		if (!is_passed(w, b) || w->reached[b])
 			continue;
 		if (loop == CFG_NONE || !w->g->loops[loop].is_innermost) {
-			pass_block(w, b, false);
+			pass_block(w, b, FIRST);
+			pass_around(w, b);
 			continue;
 		}
-		pass_loop(w, loop, false);
-		pass_loop(w, loop, true);
+		pass_loop(w, loop, FIRST);
+		pass_loop(w, loop, SECOND);
+		pass_around(w, w->last[loop]);
 	}
 }
 
@@ -266,6 +324,25 @@ static bool is_again(struct way *w, const struct passed *a, const struct passed 
 	       !may_have_changed(w, a, b);
 }
 
+/*
+ * In each turn of a loop around: all lanes of different words, as one word for all is cheap to ask for, and nothing in that loop
+ * stores there.
+ */
+static bool is_each_turn(const struct way *w, const struct passed *p)
+{
+	struct passed from = *p, to = *p;
+
+	if (p->outer == CFG_NONE || !form_of(w, p->form)->pattern)
+		return false;
+	from.insn = w->g->loops[p->outer].first;
+	to.insn = w->g->loops[p->outer].last;
+	/* whose memory it is is not known: any store may go there */
+	for (uint32_t i = 0; !pointer_of(w, p->form) && i < w->n; i++)
+		if (w->at[i].is_store && w->at[i].insn >= from.insn && w->at[i].insn <= to.insn)
+			return false;
+	return !may_have_changed(w, &from, &to);
+}
+
 static uint32_t compare(struct way *w, struct lanes_again *out)
 {
 	uint32_t n = 0, loads = 0;
@@ -280,11 +357,15 @@ static uint32_t compare(struct way *w, struct lanes_again *out)
 			p->form = LANES_NONE;
 			continue;
 		}
+		if (is_each_turn(w, p)) {
+			out[n++] = (struct lanes_again){p->insn, p->insn, p->outer};
+			continue;
+		}
 		stream_of(w, p);
 		for (uint32_t k = 0; k < i; k++)
 			if (!w->at[k].is_store && w->at[k].form != LANES_NONE &&
 			    is_again(w, &w->at[k], p)) {
-				out[n++] = (struct lanes_again){p->insn, w->at[k].insn};
+				out[n++] = (struct lanes_again){p->insn, w->at[k].insn, CFG_NONE};
 				break;
 			}
 	}
@@ -319,8 +400,10 @@ static bool prepare(struct way *w, const struct lanes_code *c, const struct lane
 	w->run.registers = lanes_registers(c->g);
 	w->run.has_made = arena_array(scratch, c->g->insns_n, 1);
 	w->at = arena_array(scratch, ACCESSES_MOST, sizeof(*w->at));
+	w->last = arena_array(scratch, c->g->loops_n + 1, sizeof(*w->last));
 	w->reached = arena_array(scratch, c->g->blocks_n, 1);
-	return w->run.has_made && w->at && w->reached && lanes_values_init(&w->run.v, scratch);
+	return w->run.has_made && w->at && w->last && w->reached &&
+	       lanes_values_init(&w->run.v, scratch);
 }
 
 /* Goes through the code once; NULL when memory has run out. */

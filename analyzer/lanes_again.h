@@ -10,11 +10,13 @@
 
 struct lanes_again {
 	uint32_t insn, first; /* reads what the load `first` has read */
+	/* CFG_NONE; else `first` is the load itself, and this the loop around its own in each turn of which it does. */
+	uint32_t loop;
 };
 
 /*
  * All in code order, in the arena. The code is gone through once from its beginning to its end, whatever branches say,
- * loops that hold no others twice: equal addresses in the first turn and equal steps to the next are the same data.
+ * loops twice: equal addresses in the first turn and equal steps to the next are the same data.
  * 0, or -1 with ERR_MEMORY.
  */
 int lanes_again(const struct lanes_code *c, const struct lanes_launch *l, struct arena *arena,

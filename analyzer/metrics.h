@@ -198,6 +198,9 @@ struct metric_site {
 	/* Of a load from global memory: reads what the load at `first` has read, in an earlier pass. See lanes_again.h. */
 	bool is_again;
 	uint64_t first;
+	/* Reads the same in each turn of the loop at `around`, which holds its own. */
+	bool is_each_turn;
+	uint64_t around;
 };
 
 /* Loads of one stretch of code whose lanes, or turns, ask for the same words. See lanes_again.h. */

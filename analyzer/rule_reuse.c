@@ -477,6 +477,110 @@ static enum advice_outcome read_passes(const struct advice_case *c, struct advic
 	return ADVICE_GIVEN;
 }
 
+/* ------------------------------------------------------------------------------------- turns of a loop around */
+
+/* Loads of 16 bytes in place of 4. */
+#define WIDE_LEAST 0.25
+
+/* Loads of the hottest loop that are the same in each turn of the loop around it. */
+struct each_turn {
+	const struct metric_site *site; /* the first of them, NULL = there is none */
+	unsigned n;
+	double cycles; /* of the load/store unit in a turn */
+};
+
+static struct each_turn each_turn_of(const struct advice_case *c)
+{
+	const struct metric_access *a = c->k->access;
+	struct each_turn x = {0};
+
+	for (size_t i = 0; a && c->sass && c->hot && i < a->sites_all; i++) {
+		const struct metric_site *s = &a->sites[i];
+
+		if (!s->is_each_turn || !is_access(s) || !is_hot(c, s->offset))
+			continue;
+		x.n++;
+		x.cycles += load_unit_cycles(s, &c->hw->arch);
+		x.site = x.site && x.site->offset < s->offset ? x.site : s;
+	}
+	return x;
+}
+
+static void say_each_turn(const struct advice_case *c, struct advice_draft *d,
+			  const struct each_turn *x)
+{
+	const struct metric_site *s = x->site;
+	uint64_t trips = 0;
+
+	for (size_t i = 0; i < c->sass->loops_n; i++)
+		if (c->sass->loops[i].start == s->around && !c->sass->loops[i].is_innermost)
+			trips = c->sass->loops[i].trips;
+	advice_evidence(
+		d,
+		"%s at 0x%llx%s%s%s reads the same in each turn of the loop at 0x%llx around it%s",
+		s->op, (unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
+		s->line ? ")" : "", (unsigned long long)s->around,
+		trips ? advice_text(d, ", of which there are %llu", (unsigned long long)trips)
+		      : "");
+}
+
+static enum advice_outcome read_each_turn(const struct advice_case *c, struct advice_draft *d,
+					  const struct each_turn *x)
+{
+	const struct metric_mix *m = &c->sass->hot;
+	const double partitions = c->hw->arch.partitions;
+	const double arithmetic =
+		m->fma + m->halves + m->fp64 + m->special + m->shuffles + m->products;
+	struct load_unit u;
+	struct turn t;
+	double before, worst, best, us, low = 0;
+	char busy[TEXT_NUMBER], unit[TEXT_NUMBER], issue[TEXT_NUMBER];
+
+	load_unit_read(c->k->access, c->sass, &c->hw->arch, &u);
+	turn_of(c, &u, &t);
+	before = fmax(t.unit, fmax(t.fma, t.issue));
+	worst = fmax(t.unit - x->cycles, fmax(t.fma, t.issue - x->n / partitions));
+	/* unrolled as it then is, a loop has constant addresses and loads 16 bytes at a time */
+	best = fmax(t.fma,
+		    (arithmetic + m->stores + fmax(0, m->loads - x->n) + WIDE_LEAST * m->shared) /
+			    partitions);
+	best = fmax(best, fmax(0, u.global - x->cycles) + WIDE_LEAST * u.shared);
+	us = advice_unit_us(c, turns_of(c, &u, &t) * before / c->warps);
+	if (!(partitions > 0) || !(worst < before) || 100 * us < BUSY_LEAST_PCT * c->us)
+		return ADVICE_SILENT;
+	if (advice_is_saturated(c) &&
+	    (c->compute_pct >= NEAR_PEAK_PCT || c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
+		return advice_against(d, "%u %s the same in each turn of the loop around, but %s",
+				      x->n, text_plural(x->n, "load reads", "loads read"),
+				      advice_saturation(c));
+	say_each_turn(c, d, x);
+	advice_evidence(
+		d,
+		"%u of %.0f loads in a turn, which takes the load/store unit %s cycles, to issue it %s",
+		x->n, t.loads, text_real(unit, t.unit), text_real(issue, t.issue));
+	if (us > 0 && c->us > 0)
+		advice_evidence(d, "that is %s of the time",
+				text_pct(busy, fmin(100, 100 * us / c->us)));
+	advice_stalls(d, advice_stall(c, long_scoreboard), "for loads");
+	if (advice_gain_unit(d, us, us * worst / before))
+		low = d->item.gain_low_pct;
+	/* at best nothing waits any more, and arithmetic sets the time */
+	best = us > 0 && us < c->us ? us * best / before / c->us : best / before;
+	advice_gain_ratio(d, 1, fmin(1, best));
+	d->item.gain_low_pct = low;
+	advice_conflict(d,
+			"what is kept takes registers of each thread, and its length must be known "
+			"when it is compiled; or shared memory");
+	advice_try(
+		d,
+		"load it in front of the loop around, into an array of constant length (unrolled, so that it stays in "
+		"registers) or into shared memory; or let the inner loop do several turns of the outer one for each "
+		"loaded value",
+		"loads in the inner loop are gone, time with them until arithmetic sets it",
+		"registers now limit the warps, or spill: see the occupancy");
+	return ADVICE_GIVEN;
+}
+
 /* ------------------------------------------------------------------------------------- neighbours */
 
 /* A word is asked for so often at least, where it is worth a word. */
@@ -486,7 +590,6 @@ static enum advice_outcome read_passes(const struct advice_case *c, struct advic
 #define REST_LEAST   0.15
 /* Where a thread makes four neighbouring results it loads a quarter for each, and 16 bytes at a time. */
 #define SHARED_LEAST 0.25
-#define WIDE_LEAST   0.25
 
 /* All that a warp executes (or a turn of its hottest loop), in cycles of an SM: before, and at worst and at best. */
 struct tiling {
@@ -711,7 +814,10 @@ enum advice_outcome rule_read_once(const struct advice_case *c, struct advice_dr
 	const struct passes p = passes_of(c);
 	const struct metric_overlap *o = c->k->access ? &c->k->access->overlap : NULL;
 	const struct filling f = filling_of(c);
+	const struct each_turn x = each_turn_of(c);
 
+	if (x.n && !table_of(c).n && read_each_turn(c, d, &x) != ADVICE_SILENT)
+		return d->why_not ? ADVICE_RULED_OUT : ADVICE_GIVEN;
 	if (p.n)
 		return read_passes(c, d, &p);
 	if (f.share >= TABLE_LEAST)

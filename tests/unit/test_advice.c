@@ -1487,6 +1487,101 @@ static void test_passes_over_the_same_data(void **state)
 }
 
 /* 25 loads around each point and 117 instructions for their addresses: 168 issued by 8 warps of 8 blocks an SM. */
+/* 40 blocks of 8 warps on each SM; 1000 turns of an inner loop with two loads, which are the same in 10 outer ones, and one from shared memory. */
+static void make_each_turn(struct made *m, struct metric_loop loops[2])
+{
+	make(m, "NVIDIA H200", 132 * 40, 256);
+	loops[0] = loops[1] = m->loop;
+	loops[0].start = 0x80;
+	loops[0].end = 0x800;
+	loops[0].is_innermost = loops[0].is_main = false;
+	loops[0].trips = 10;
+	loops[1].depth = 2;
+	loops[1].issue_cycles = 10;
+	m->sass.loops = loops;
+	m->sass.loops_n = 2;
+	m->sass.hot_loop = 1;
+	m->sass.hot.issued = 10;
+	m->sass.hot.fma = 4;
+	m->sass.hot.loads = 2;
+	m->sass.hot.shared = 1;
+	m->access.sites = m->sites;
+	m->access.sites_n = m->access.sites_all = 3;
+	m->k.access = &m->access;
+	for (unsigned i = 0; i < 3; i++)
+		m->sites[i] = (struct metric_site){.offset = 0x200 + 16 * i,
+						   .op = i < 2 ? "LDG.E" : "LDS",
+						   .kind = i < 2 ? "load" : "shared",
+						   .requests = derived(132 * 40 * 8 * 1000.0),
+						   .sectors_per_request = derived(i < 2 ? 4 : 1),
+						   .excess = derived(0),
+						   .lane_bytes = 4,
+						   .is_each_turn = i < 2,
+						   .around = i < 2 ? 0x80 : 0};
+	set_class(m, "latency", 10, 20);
+	m->k.times.median = 800;
+}
+
+static void test_loads_that_each_turn_around_repeats(void **state)
+{
+	const struct metric_advice *a;
+	struct metric_loop loops[2];
+	struct made m;
+	double unit, low;
+
+	(void)state;
+	make_each_turn(&m, loops);
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n,
+			    "loop at 0x80 around it, of which there are 10"));
+	assert_true(any_has(a->evidence, a->evidence_n, "2 of 3 loads in a turn"));
+	/* 320 warps of an SM x 1000 turns, each load 128 bytes; issuing takes 2.5 cycles a turn, and 2 without them */
+	unit = 2 * 128.0 / m.hw.arch.l1_bytes_measured + 1;
+	assert_true(unit > 2.5);
+	low = 0.75 * 320 * (unit - 2) / 1.98 / 8;
+	assert_true(fabs(a->gain_low_pct - (low - 0.04 * (100 - low))) < 2);
+	/* four multiply-adds and a quarter of a load from shared memory are left of a turn */
+	assert_true(fabs(a->gain_high_pct - (100 - 320 * 4.25 / 4 / 1.98 / 8)) < 2);
+	/* the unit is busy for less than two fifths of the time */
+	m.k.times.median = 320 * unit / 1.98 / 0.35;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	/* how often is not known: it begins at 0 */
+	for (unsigned i = 0; i < 3; i++)
+		m.sites[i].requests = unknown;
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_true(a && a->gain_low_pct == 0);
+	assert_true(fabs(a->gain_high_pct - 100 * (1 - 4.25 / 4 / unit)) < 2);
+	/* a product has its own rule */
+	m.sass.idioms.sums = 1;
+	m.sass.idioms.multiplies = 4;
+	m.sass.idioms.product_at = 0x200;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	m.sass.idioms.sums = 0;
+	/* others issue so much that loads do not matter */
+	m.sass.hot.issued = 100;
+	m.sass.hot.fma = 90;
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_true(!a || a->gain_high_pct < 12);
+	/* a unit is at its limit */
+	m.sass.hot.issued = 10;
+	m.sass.hot.fma = 4;
+	set_class(&m, "memory", 10, 80);
+	build(&m);
+	assert_non_null(against(&m, ADVICE_READ_ONCE));
+	/* nothing of it is in the hottest loop */
+	set_class(&m, "latency", 10, 20);
+	m.sites[0].is_each_turn = m.sites[1].is_each_turn = false;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	arena_free(m.arena);
+}
+
 static void test_neighbours_that_load_the_same(void **state)
 {
 	const struct metric_advice *a;
@@ -2673,6 +2768,7 @@ int main(void)
 		cmocka_unit_test(test_atomics_that_meet),
 		cmocka_unit_test(test_bank_conflicts),
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_loads_that_each_turn_around_repeats),
 		cmocka_unit_test(test_neighbours_that_load_the_same),
 		cmocka_unit_test(test_neighbours_where_loading_sets_the_time),
 		cmocka_unit_test(test_a_table_that_all_blocks_load),

@@ -35,6 +35,12 @@ static const struct row rows[] = {
 	{"two_ways", 0, 0, 1},
 };
 
+/* Of turns.cu: all of them in each turn of the loop around. */
+static const struct row turns[] = {
+	{"each_turn", 1, 64, 0}, {"goes_on", 0, 0, 0},     {"writes", 0, 0, 0},
+	{"begins", 0, 0, 0},     {"one_for_all", 0, 0, 0},
+};
+
 static void check(const struct cubin *c, const char *arch, const struct row *row, bool has_params)
 {
 	uint8_t params[20] = {0, 0, 0, 0, 0, 0x7f, 0, 0, 0, 0, 0, 0, 0x10, 0x7f, 0, 0, 0, 0x10};
@@ -66,7 +72,13 @@ static void check(const struct cubin *c, const char *arch, const struct row *row
 	if (n < (has_params ? row->least : 0) || n > row->most)
 		fail_msg("%s sm_%s: %u loads again", row->kernel, arch, n);
 	for (uint32_t i = 0; i < n; i++) {
-		assert_true(again[i].first < again[i].insn);
+		if (again[i].loop == CFG_NONE) {
+			assert_true(again[i].first < again[i].insn);
+		} else {
+			assert_int_equal(again[i].first, again[i].insn);
+			assert_false(view.cfg.loops[again[i].loop].is_innermost);
+		}
+		assert_int_equal(again[i].loop != CFG_NONE, row >= turns && row < turns + 5);
 		assert_memory_equal(sass_op(&view.cfg.insns[again[i].insn]), "LDG", 3);
 		assert_memory_equal(sass_op(&view.cfg.insns[again[i].first]), "LDG", 3);
 	}
@@ -79,33 +91,48 @@ static void check(const struct cubin *c, const char *arch, const struct row *row
 	arena_free(arena);
 }
 
-static void passes(void **state)
+static void check_all(const char *file, const char *const *archs, size_t archs_n,
+		      const struct row *all, size_t n)
 {
-	static const char *const archs[] = {"80", "86", "90", "100", "120"};
-
-	(void)state;
-	for (size_t a = 0; a < sizeof(archs) / sizeof(*archs); a++) {
+	for (size_t a = 0; a < archs_n; a++) {
 		char path[96];
 		struct err e = {0};
 		struct cubin c;
 		size_t bytes;
 		uint8_t *data;
 
-		snprintf(path, sizeof(path), "tests/golden/access/again.sm_%s.cubin", archs[a]);
+		snprintf(path, sizeof(path), "tests/golden/access/%s.sm_%s.cubin", file, archs[a]);
 		data = load_file(path, &bytes);
 		assert_int_equal(cubin_open(&c, buf_of(data, bytes), &e), 0);
-		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-			check(&c, archs[a], &rows[i], false);
-			check(&c, archs[a], &rows[i], true);
+		for (size_t i = 0; i < n; i++) {
+			check(&c, archs[a], &all[i], false);
+			check(&c, archs[a], &all[i], true);
 		}
 		cubin_close(&c);
 		free(data);
 	}
 }
 
+static void passes(void **state)
+{
+	static const char *const archs[] = {"80", "86", "90", "100", "120"};
+
+	(void)state;
+	check_all("again", archs, 5, rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void turns_of_a_loop_around(void **state)
+{
+	static const char *const archs[] = {"80", "90", "120"};
+
+	(void)state;
+	check_all("turns", archs, 3, turns, sizeof(turns) / sizeof(*turns));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(passes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(passes),
+					   cmocka_unit_test(turns_of_a_loop_around)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,93 @@
+/*
+ * turns.cu - loads of an inner loop that are the same in each turn of the loop around it, and what looks like them: for
+ * lanes_again.h.
+ */
+
+/* Each of `many` reads the point of a thread again. */
+extern "C" __global__ void each_turn(float *out, const float *in, int n, int many)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float least = 1e30f;
+
+	for (int c = 0; c < many; c++) {
+		float far = 0.0f;
+
+		for (int k = 0; k < n; k++) {
+			float d = in[k * 4096 + i] - c;
+
+			far += d * d;
+		}
+		least = fminf(least, far);
+	}
+	out[i] = least;
+}
+
+/* It goes on where the turn before ended. */
+extern "C" __global__ void goes_on(float *out, const float *in, int n, int many)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float least = 1e30f;
+
+	for (int c = 0; c < many; c++) {
+		float far = 0.0f;
+
+		for (int k = 0; k < n; k++) {
+			float d = in[(c * n + k) * 4096 + i] - c;
+
+			far += d * d;
+		}
+		least = fminf(least, far);
+	}
+	out[i] = least;
+}
+
+/* What is read is written in each turn. */
+extern "C" __global__ void writes(float *out, float *in, int n, int many)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float far = 0.0f;
+
+	for (int c = 0; c < many; c++) {
+		for (int k = 0; k < n; k++) {
+			float d = in[k * 4096 + i] - c;
+
+			far += d * d;
+		}
+		in[i] = far;
+	}
+	out[i] = far;
+}
+
+/* Where a turn begins is read from memory. */
+extern "C" __global__ void begins(float *out, const float *in, int n, int many)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	const int *list = (const int *)out;
+	float far = 0.0f;
+
+	for (int c = 0; c < many; c++) {
+		const int first = list[c];
+
+		for (int k = 0; k < n; k++) {
+			float d = in[(first + k) * 4096 + i] - c;
+
+			far += d * d;
+		}
+	}
+	out[i] = far;
+}
+
+/* One word for all lanes, as an argument is. */
+extern "C" __global__ void one_for_all(float *out, const float *in, int n, int many)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float far = 0.0f;
+
+	for (int c = 0; c < many; c++)
+		for (int k = 0; k < n; k++) {
+			float d = in[k] - c * i;
+
+			far += d * d;
+		}
+	out[i] = far;
+}
