@@ -20,7 +20,7 @@
  * Instructions of single warps that are interpreted for one report: a fraction of a second, and less the more
  * kernels there are to be read, so that a report of hundreds of them comes within two seconds.
  */
-#define ACCESS_STEPS       (UINT64_C(13) << 18)
+#define ACCESS_STEPS       (UINT64_C(12) << 18)
 #define ACCESS_STEPS_LEAST (UINT64_C(1) << 18)
 #define ACCESS_STEPS_READ \
 	5300 /* that each kernel to be read leaves fewer: reading it takes time, too */

@@ -8,6 +8,7 @@
 #include "lanes_walk.h"
 
 #define VISITS_FREE   6u /* of a block; later, what still changes is unknown */
+#define VISITS_AFRESH 3u /* of a loop's first block, whose changes begin its turn afresh */
 #define GROUPS        64u
 #define ALIGNED_FIRST 63u
 
@@ -479,6 +480,6 @@ void lanes_arrive(struct lanes_walk *w, uint32_t from, uint32_t block, const str
 			  p->in->saved[i].is_split == s->saved[i].is_split);
 	meet_crew(&m, &p->in->crew, &s->crew, m.is_one_crew);
 	p->is_waiting |= m.is_changed;
-	if (m.is_back && m.is_changed)
+	if (m.is_back && m.is_changed && p->visits <= VISITS_AFRESH)
 		begin_turn(w, block);
 }
