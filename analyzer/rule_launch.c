@@ -126,6 +126,9 @@ enum advice_outcome rule_parallelism(const struct advice_case *c, struct advice_
  */
 #define TAIL_WARPS 3.0  /* times as many as hide latency issue as fast as a full SM */
 #define TAIL_SLACK 1.25 /* blocks are of unequal length */
+#define TAIL_ALONE 0.85 /* few SMs run at a higher clock, and have L2 and memory to themselves */
+#define TAIL_PARTS \
+	4.0 /* blocks of a fourth are what surely can be had: the busiest SM then has one of these more */
 
 static void last_wave(const struct occupancy *o, double *least, double *most)
 {
@@ -134,6 +137,14 @@ static void last_wave(const struct occupancy *o, double *least, double *most)
 
 	*least = fmin(1, fmax(1, blocks) / full);
 	*most = fmin(1, fmax(TAIL_SLACK * *least, waiting));
+}
+
+/* Waves that the same work takes in smaller blocks, which do not come out even either. */
+static double even_waves(const struct occupancy *o)
+{
+	const double parts = TAIL_PARTS * o->blocks_per_sm;
+
+	return ceil(o->waves * parts - 1e-9) / parts;
 }
 
 enum advice_outcome rule_tail(const struct advice_case *c, struct advice_draft *d)
@@ -155,7 +166,8 @@ enum advice_outcome rule_tail(const struct advice_case *c, struct advice_draft *
 	advice_evidence(d, "%s waves: the last is %s full", waves,
 			text_pct(full, o->last_wave_pct));
 	advice_evidence(d, "%s of the SM time idles when all blocks take equally long", waste);
-	advice_gain_ratio(d, fmin(1, o->waves / (whole + least)), o->waves / (whole + most));
+	advice_gain_ratio(d, fmin(1, even_waves(o) / (whole + TAIL_ALONE * least)),
+			  o->waves / (whole + most));
 	advice_try(
 		d,
 		advice_text(
