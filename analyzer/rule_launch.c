@@ -583,6 +583,19 @@ static bool is_short(const struct advice_case *c)
 		(c->us < 2 * ADVICE_FIXED_MOST_US && c->blocks < c->sm_count));
 }
 
+/*
+ * Of a launch's time, what its work takes at best where others are done with it: a part of what is issued, as what stays
+ * on the chip needs no addresses, loads and stores. Where nobody knows what is issued, more.
+ */
+#define JOINED_ISSUED 0.25
+#define JOINED_OPEN   0.1
+
+static double least_of_launch(const struct advice_case *c)
+{
+	return c->issue_pct > 0 ? fmin(JOINED_OPEN, JOINED_ISSUED * c->issue_pct / 100)
+				: JOINED_OPEN;
+}
+
 enum advice_outcome rule_launch(const struct advice_case *c, struct advice_draft *d)
 {
 	const bool is_bound = c->k->verdict.launch_bound || c->class == CLASS_LAUNCH;
@@ -618,7 +631,8 @@ enum advice_outcome rule_launch(const struct advice_case *c, struct advice_draft
 	sms = c->blocks < c->sm_count ? c->blocks / c->sm_count : 1;
 	d->is_fixed_shared = true;
 	advice_gain(d, 100 * (1 - sms * fmax(0, c->us - ADVICE_FIXED_LEAST_US) / c->us),
-		    100 * (1 - room * fmax(0.1 * c->us, c->us - ADVICE_FIXED_MOST_US) / c->us));
+		    100 * (1 - room * fmax(least_of_launch(c),
+					   (c->us - ADVICE_FIXED_MOST_US) / c->us)));
 	advice_conflict(
 		d,
 		"a graph has fixed shapes and pointers; a larger batch needs memory and adds latency");
