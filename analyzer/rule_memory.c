@@ -771,6 +771,41 @@ static bool is_beyond_l2(const struct advice_case *c)
 	return c->k->work_known && c->hw->l2_bytes > 0 && c->k->work.bytes > c->hw->l2_bytes;
 }
 
+static bool fits_l1(const struct advice_case *c)
+{
+	return c->k->work_known && c->k->work.bytes > 0 &&
+	       c->k->work.bytes <= c->hw->arch.l1_kb * 1024.0 * c->sm_count;
+}
+
+/*
+ * Whether the L1 gives what the chain loads, or much of it: the data fits there, or a load takes less than the latency of
+ * the L2.
+ */
+static bool is_of_l1(const struct advice_case *c, double chain)
+{
+	const double waves = c->occupancy && c->occupancy->waves > 1 ? ceil(c->occupancy->waves)
+								     : 1;
+
+	return fits_l1(c) || c->us * c->clock_mhz / (chain * waves) < ADVICE_L2_LEAST;
+}
+
+/* Bytes per cycle and SM out of the nearest memory that may hold what a chain loads. */
+static double nearest_rate(const struct advice_case *c, double chain)
+{
+	if (is_beyond_l2(c))
+		return advice_dram_rate(c);
+	return is_of_l1(c, chain) && l1_rate(c) > 0 ? l1_rate(c) : advice_l2_rate(c);
+}
+
+/* And at worst, of that bandwidth what such loads reach. */
+static double farthest_rate(const struct advice_case *c, double bytes)
+{
+	if (c->k->work_known && c->fits_l2)
+		return ADVICE_REACHED * advice_l2_rate(c);
+	return advice_dram_rate(c) *
+	       (c->warps * bytes > (double)c->hw->l2_bytes ? SCATTERED : ADVICE_REACHED);
+}
+
 enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct advice_draft *d)
 {
 	double chain, all, bytes, best = 1 / CHAINS, worst = 0.5, each, share;
@@ -786,14 +821,8 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 	bytes = LANES * ACCESS_SECTOR_BYTES;
 	if (is_counted && !isnan(c->us)) {
 		each = advice_unit_us(c, all * bytes);
-		best = fmax(best,
-			    each / (is_beyond_l2(c) ? advice_dram_rate(c) : advice_l2_rate(c)) /
-				    ADVICE_REACHED / c->us);
-		worst = fmax(worst, each / advice_dram_rate(c) /
-					    (c->warps * all * bytes > (double)c->hw->l2_bytes
-						     ? SCATTERED
-						     : ADVICE_REACHED) /
-					    c->us);
+		best = fmax(best, each / nearest_rate(c, chain) / ADVICE_REACHED / c->us);
+		worst = fmax(worst, each / farthest_rate(c, all * bytes) / c->us);
 		share = fmin(1, chain_us(c, chain) / c->us);
 		best = 1 - share * (1 - best);
 		worst = 1 - share * (1 - fmin(1, worst));
@@ -823,6 +852,14 @@ enum advice_outcome rule_dependent_loads(const struct advice_case *c, struct adv
 	if (is_counted && !isnan(c->us))
 		advice_evidence(d, "%s for each load of the chain, if the kernel does nothing else",
 				text_us(us, c->us / chain));
+	if (is_counted && !isnan(c->us) && !is_beyond_l2(c) && is_of_l1(c, chain))
+		advice_evidence(
+			d, "the L1 gives much of it: %s",
+			fits_l1(c)
+				? "an SM's share of the data fits there"
+				: advice_text(d,
+					      "that is less than the %.0f cycles that the L2 takes",
+					      ADVICE_L2_LEAST));
 	advice_gain_ratio(d, fmin(1, worst), best);
 	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
 	advice_conflict(d, "each chain more takes registers for its address and value");

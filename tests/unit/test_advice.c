@@ -2396,6 +2396,25 @@ static void test_chains_matter_where_no_other_warp_fills_them(void **state)
 	build(&m);
 	a = given(&m, ADVICE_DEPENDENT_LOADS);
 	assert_true(a && a->gain_low_pct >= 17 && a->gain_low_pct <= 22);
+	/* 232 cycles a load: of the 60 us the L2 takes 34 for these sectors */
+	m.k.times.median = 60;
+	build(&m);
+	a = given(&m, ADVICE_DEPENDENT_LOADS);
+	assert_true(a && a->gain_low_pct == 0 && a->gain_high_pct < 50);
+	/* 150: no L2 is as fast */
+	m.k.times.median = 38.8;
+	build(&m);
+	a = given(&m, ADVICE_DEPENDENT_LOADS);
+	assert_true(a && a->gain_low_pct == 0 && a->gain_high_pct > 60);
+	assert_true(any_has(a->evidence, a->evidence_n, "less than the 200 cycles"));
+	/* and if 20 KB on each SM are all of the data, no DRAM is asked */
+	m.k.times.median = 60;
+	m.k.work = (struct work){.flops = -1, .bytes = 132 * 20480};
+	set_class(&m, "latency", 0, 1);
+	build(&m);
+	a = given(&m, ADVICE_DEPENDENT_LOADS);
+	assert_true(a && a->gain_low_pct > 30 && a->gain_high_pct > 70);
+	assert_true(any_has(a->evidence, a->evidence_n, "fits there"));
 	m.loop.chain_loads = 3; /* an index of an index */
 	m.loop.turn_loads = 3;
 	build(&m);
