@@ -657,6 +657,7 @@ static bool read_overlap(struct access_reader *k, struct metric_access *out, str
 	if (lanes_overlap(k->code, &k->launch, &x, e) != 0)
 		return false;
 	out->overlap = (struct metric_overlap){.loads = x.loads,
+					       .blocks = (double)x.blocks,
 					       .first = (uint64_t)x.first * SASS_BYTES,
 					       .is_in_loop = x.loop != CFG_NONE,
 					       .asked = x.asked,

@@ -554,6 +554,69 @@ static void ask_all(const struct way *w, uint32_t loop, struct word *room,
 	out->different = out->asked ? unite(x.at, x.n) : 0;
 }
 
+/* Both at the same distance from the same arguments. */
+static bool are_same(const struct way *a, uint32_t form_a, const struct way *b, uint32_t form_b)
+{
+	const struct lanes_form *x = form_of(a, form_a), *y = form_of(b, form_b);
+	const struct lanes_terms *s = &a->run.v.terms.at[x->terms];
+	const struct lanes_terms *t = &b->run.v.terms.at[y->terms];
+
+	if (x->base != y->base || s->n != t->n ||
+	    memcmp(a->run.v.patterns.at[x->pattern].at, b->run.v.patterns.at[y->pattern].at,
+		   sizeof(a->run.v.patterns.at[x->pattern].at)) != 0)
+		return false;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct lanes_symbol *p = &a->run.v.symbols.at[s->symbol[i]];
+		const struct lanes_symbol *q = &b->run.v.symbols.at[t->symbol[i]];
+
+		if (p->kind != LANES_CONSTANT || q->kind != LANES_CONSTANT || p->key != q->key ||
+		    s->coefficient[i] != t->coefficient[i])
+			return false;
+	}
+	return true;
+}
+
+/* Whether all loads of one loop are the same on both ways. */
+static bool load_the_same(const struct way *a, const struct way *b, uint32_t loop)
+{
+	if (a->n != b->n)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct passed *p = &a->at[i], *q = &b->at[i];
+
+		if (p->is_store || p->loop != loop)
+			continue;
+		if (p->insn != q->insn || p->form == LANES_NONE || q->form == LANES_NONE ||
+		    !are_same(a, p->form, b, q->form))
+			return false;
+	}
+	return true;
+}
+
+/* Blocks of which only one number differs, which is in no address. False = no memory. */
+static bool count_blocks(const struct way *w, const struct lanes_code *c,
+			 const struct lanes_launch *l, struct lanes_overlap *out)
+{
+	out->blocks = 1;
+	for (unsigned i = 0; i < 3; i++) {
+		struct lanes_warp other = w->run.warp;
+		struct arena *scratch;
+		struct way *way;
+
+		if (l->grid[i] < 2)
+			continue;
+		other.block[i] = (other.block[i] + 1) % l->grid[i];
+		scratch = arena_new();
+		way = go(c, l, &other, scratch);
+		if (way && load_the_same(w, way, out->loop))
+			out->blocks *= l->grid[i];
+		leave(way, scratch);
+		if (!way)
+			return false;
+	}
+	return true;
+}
+
 int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
 		  struct lanes_overlap *out, struct err *e)
 {
@@ -561,6 +624,7 @@ int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
 	struct arena *scratch;
 	struct word *room;
 	struct way *w;
+	bool is_good;
 
 	*out = (struct lanes_overlap){.loop = CFG_NONE};
 	if (!loads_of(c) || !has_threads(l))
@@ -575,6 +639,7 @@ int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
 		if (x.asked - x.different > out->asked - out->different)
 			*out = x;
 	}
+	is_good = room && (!out->loads || count_blocks(w, c, l, out));
 	leave(w, scratch);
-	return room ? 0 : no_memory(e);
+	return is_good ? 0 : no_memory(e);
 }

@@ -28,6 +28,7 @@ struct lanes_overlap {
 	uint32_t loop;         /* CFG_NONE = in none */
 	/* Words of four bytes of one warp: each once for a request, and each once at all. Of a loop in some turns. */
 	uint32_t asked, different;
+	uint64_t blocks; /* that ask for the same words, itself among them: a number of theirs is in no address */
 };
 
 /* Where most is asked for more than once, in one warp of a block amid the grid. 0, or -1 with ERR_MEMORY. */

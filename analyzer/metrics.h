@@ -209,6 +209,7 @@ struct metric_overlap {
 	uint64_t first; /* the first of them, bytes in the function */
 	bool is_in_loop;
 	uint32_t asked, different; /* words of a warp */
+	double blocks; /* that ask for the same, as a number of theirs is in no address; 1 = its own alone */
 };
 
 /* What the lanes of a warp do together. */

@@ -591,12 +591,20 @@ static enum advice_outcome read_each_turn(const struct advice_case *c, struct ad
 /* Where a thread makes four neighbouring results it loads a quarter for each, and 16 bytes at a time. */
 #define SHARED_LEAST 0.25
 
+/* Of several blocks that load the same, a thread makes the results of so many; a unit is then busy for so much of the time. */
+#define ALIKE_MOST 8.0
+#define ALIKE_FEW  4.0
+#define ALIKE_BUSY 0.8
+/* Where each load is for so much arithmetic, a thread makes several results of it. */
+#define USED_MOST  4.0
+
 /* All that a warp executes (or a turn of its hottest loop), in cycles of an SM: before, and at worst and at best. */
 struct tiling {
 	double before, worst, best;
 	double loads, rest, issued;
 	double times;  /* that a warp does */
 	bool is_loads; /* loading sets it, not issuing: several results in a row are what helps */
+	bool is_alike; /* several blocks load the same */
 };
 
 static bool tiling_of(const struct advice_case *c, struct tiling *t)
@@ -607,7 +615,7 @@ static bool tiling_of(const struct advice_case *c, struct tiling *t)
 	const struct metric_mix *m = is_turn ? &c->sass->hot : &c->sass->whole;
 	const double partitions = c->hw->arch.partitions;
 	struct load_unit u;
-	double unit, arithmetic, wide;
+	double unit, arithmetic, wide, few;
 
 	load_unit_read(c->k->access, c->sass, &c->hw->arch, &u);
 	unit = is_turn ? u.shared + u.global : u.launch / c->warps;
@@ -622,6 +630,20 @@ static bool tiling_of(const struct advice_case *c, struct tiling *t)
 	t->rest = fmax(0, m->issued - arithmetic - m->loads - m->stores - m->shared);
 	t->before = fmax(unit, m->issued / partitions);
 	t->is_loads = unit >= BUSIEST * m->issued / partitions;
+	t->is_alike = o->blocks >= 2;
+	/* what is loaded is used for several results as it is */
+	if (arithmetic >= USED_MOST * m->loads)
+		return false;
+	if (t->is_alike) {
+		/* the results of some of these blocks in one thread */
+		wide = (t->rest + m->loads) / fmin(o->blocks, ALIKE_MOST);
+		few = fmin(o->blocks, ALIKE_FEW);
+		t->worst = fmax(unit / few,
+				(m->issued - (1 - 1 / few) * (t->rest + m->loads)) / partitions);
+		t->best = fmax(unit / fmin(o->blocks, ALIKE_MOST),
+			       (arithmetic + m->stores + m->shared + wide) / partitions);
+		return true;
+	}
 	if (t->is_loads) {
 		/* at best arithmetic is left */
 		wide = SHARED_LEAST * WIDE_LEAST * m->loads;
@@ -687,10 +709,19 @@ static enum advice_outcome read_neighbours(const struct advice_case *c, struct a
 	if (advice_gain_unit(d, us, us * t.worst / t.before))
 		low = d->item.gain_low_pct;
 	/* a unit that sets the time is not busy in all of it: with its requests all of it becomes less */
-	if (t.is_loads || !advice_gain_unit(d, us, us * t.best / t.before))
+	if (t.is_alike)
+		advice_gain_ratio(d, 1,
+				  fmin(1, us > 0 ? us * t.best / t.before / ALIKE_BUSY / c->us
+						 : t.best / t.before));
+	else if (t.is_loads || !advice_gain_unit(d, us, us * t.best / t.before))
 		advice_gain_ratio(d, 1, t.best / t.before);
 	d->item.gain_low_pct = low;
-	if (t.is_loads)
+	if (t.is_alike)
+		advice_evidence(
+			d,
+			"%.0f blocks ask for the same: a number of theirs is in none of these addresses",
+			o->blocks);
+	if (t.is_loads || t.is_alike)
 		advice_conflict(
 			d,
 			"four results in a thread leave a quarter of the threads, and take registers");
@@ -698,7 +729,10 @@ static enum advice_outcome read_neighbours(const struct advice_case *c, struct a
 		tile_conflict(c, d, o);
 	advice_try(
 		d,
-		t.is_loads
+		t.is_alike
+			? "let a thread make the results of several of these blocks from what it loads once, a sum "
+			  "for each in a register"
+		: t.is_loads
 			? "let a thread make four or more results in a row, and keep what they share in registers, "
 			  "loaded 16 bytes at a time (from a tile in shared memory, where rows begin anywhere)"
 			: "load what the block needs into shared memory once, with its edges, and read neighbours from there at "

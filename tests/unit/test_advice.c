@@ -1591,31 +1591,37 @@ static void test_loads_that_each_turn_around_repeats(void **state)
 	arena_free(m.arena);
 }
 
+/* 25 loads of which each word is wanted by four lanes or turns. */
+static void make_neighbours(struct made *m)
+{
+	make(m, "NVIDIA H200", 132 * 496, 256);
+	m->sass.hot_loop = -1;
+	m->sass.loops_n = 0;
+	m->sass.trips_known = true;
+	m->sass.whole = (struct metric_mix){.issued = 168, .fma = 25, .loads = 25, .stores = 1};
+	m->access.sites = m->sites;
+	m->access.sites_n = m->access.sites_all = 1;
+	m->access.overlap = (struct metric_overlap){
+		.loads = 25, .first = 0x100, .asked = 800, .different = 180};
+	m->k.access = &m->access;
+	m->sites[0] = (struct metric_site){.offset = 0x100,
+					   .op = "LDG.E",
+					   .kind = "load",
+					   .requests = derived(132.0 * 496 * 8 * 25),
+					   .sectors_per_request = derived(4),
+					   .excess = derived(0),
+					   .lane_bytes = 4};
+	set_class(m, "compute", 62, 21);
+	m->k.times.median = 132;
+}
+
 static void test_neighbours_that_load_the_same(void **state)
 {
 	const struct metric_advice *a;
 	struct made m;
 
 	(void)state;
-	make(&m, "NVIDIA H200", 132 * 496, 256);
-	m.sass.hot_loop = -1;
-	m.sass.loops_n = 0;
-	m.sass.trips_known = true;
-	m.sass.whole = (struct metric_mix){.issued = 168, .fma = 25, .loads = 25, .stores = 1};
-	m.access.sites = m.sites;
-	m.access.sites_n = m.access.sites_all = 1;
-	m.access.overlap = (struct metric_overlap){
-		.loads = 25, .first = 0x100, .asked = 800, .different = 180};
-	m.k.access = &m.access;
-	m.sites[0] = (struct metric_site){.offset = 0x100,
-					  .op = "LDG.E",
-					  .kind = "load",
-					  .requests = derived(132.0 * 496 * 8 * 25),
-					  .sectors_per_request = derived(4),
-					  .excess = derived(0),
-					  .lane_bytes = 4};
-	set_class(&m, "compute", 62, 21);
-	m.k.times.median = 132;
+	make_neighbours(&m);
 	build(&m);
 	a = given(&m, ADVICE_READ_ONCE);
 	assert_non_null(a);
@@ -1650,6 +1656,33 @@ static void test_neighbours_that_load_the_same(void **state)
 }
 
 /* 128 loads and as many multiply-adds for each result: loading takes 129 cycles, to issue that 86. */
+/* What eight blocks load alike is loaded once for the results of some of them; what is used often is left alone. */
+static void test_blocks_that_load_the_same(void **state)
+{
+	const struct metric_advice *a;
+	double low, high;
+	struct made m;
+
+	(void)state;
+	make_neighbours(&m);
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	low = a->gain_low_pct;
+	high = a->gain_high_pct;
+	m.access.overlap.blocks = 8;
+	build(&m);
+	a = given(&m, ADVICE_READ_ONCE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "8 blocks ask for the same"));
+	assert_true(a->gain_low_pct > low && a->gain_high_pct > high && a->gain_high_pct < 95);
+	assert_non_null(strstr(a->change, "several of these blocks"));
+	m.sass.whole.fma = 4 * m.sass.whole.loads;
+	build(&m);
+	assert_null(given(&m, ADVICE_READ_ONCE));
+	arena_free(m.arena);
+}
+
 static void test_neighbours_where_loading_sets_the_time(void **state)
 {
 	const struct metric_advice *a;
@@ -2810,6 +2843,7 @@ int main(void)
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_loads_that_each_turn_around_repeats),
 		cmocka_unit_test(test_neighbours_that_load_the_same),
+		cmocka_unit_test(test_blocks_that_load_the_same),
 		cmocka_unit_test(test_neighbours_where_loading_sets_the_time),
 		cmocka_unit_test(test_a_table_that_all_blocks_load),
 		cmocka_unit_test(test_passes_over_the_same_data),

@@ -13,32 +13,35 @@ struct row {
 	const char *kernel;
 	uint32_t least, most; /* such loads */
 	double asked;         /* so often for each word, 0 = no matter */
+	uint64_t blocks;      /* that ask for the same, 0 = no matter */
 };
 
 static const struct row rows[] = {
 	/* copies of a loop that the compiler made count as well */
-	{"three_passes", 2, 64, 0},
-	{"unrolled_once", 1, 1, 0},
-	{"straight", 1, 1, 0},
-	{"written", 0, 0, 1},
-	{"other_row", 0, 0, 0},
-	{"other_step", 0, 0, 1},
-	{"either", 0, 0, 1},
-	{"kept", 0, 0, 1},
-	{"ahead", 0, 0, 1},
-	{"one_word", 0, 0, 1},
-	{"tried_again", 0, 0, 1},
+	{"three_passes", 2, 64, 0, 0},
+	{"unrolled_once", 1, 1, 0, 0},
+	{"straight", 1, 1, 0, 0},
+	{"written", 0, 0, 1, 0},
+	{"other_row", 0, 0, 0, 0},
+	{"other_step", 0, 0, 1, 0},
+	{"either", 0, 0, 1, 0},
+	{"kept", 0, 0, 1, 0},
+	{"ahead", 0, 0, 1, 0},
+	{"one_word", 0, 0, 1, 0},
+	{"tried_again", 0, 0, 1, 0},
 	/* 25 x 32 for 5 x 36; 8 turns of 32 for 39 */
-	{"around", 0, 0, 800 / 180.0},
-	{"window", 0, 0, 256 / 39.0},
-	{"own_rows", 0, 0, 1},
-	{"two_ways", 0, 0, 1},
+	{"around", 0, 0, 800 / 180.0, 0},
+	{"window", 0, 0, 256 / 39.0, 0},
+	{"own_rows", 0, 0, 1, 0},
+	{"two_ways", 0, 0, 1, 0},
 };
 
 /* Of turns.cu: all of them in each turn of the loop around. */
 static const struct row turns[] = {
-	{"each_turn", 1, 64, 0}, {"goes_on", 0, 0, 0},     {"writes", 0, 0, 0},
-	{"begins", 0, 0, 0},     {"one_for_all", 0, 0, 0},
+	{"each_turn", 1, 64, 0, 0},      {"goes_on", 0, 0, 0, 0},
+	{"writes", 0, 0, 0, 0},          {"begins", 0, 0, 0, 0},
+	{"one_for_all", 0, 0, 0, 0},     {"alike", 0, 0, 8 * 32 / 39.0, 64},
+	{"own", 0, 0, 8 * 32 / 39.0, 1},
 };
 
 static void check(const struct cubin *c, const char *arch, const struct row *row, bool has_params)
@@ -78,7 +81,7 @@ static void check(const struct cubin *c, const char *arch, const struct row *row
 			assert_int_equal(again[i].first, again[i].insn);
 			assert_false(view.cfg.loops[again[i].loop].is_innermost);
 		}
-		assert_int_equal(again[i].loop != CFG_NONE, row >= turns && row < turns + 5);
+		assert_int_equal(again[i].loop != CFG_NONE, row >= turns && row < turns + 7);
 		assert_memory_equal(sass_op(&view.cfg.insns[again[i].insn]), "LDG", 3);
 		assert_memory_equal(sass_op(&view.cfg.insns[again[i].first]), "LDG", 3);
 	}
@@ -87,6 +90,9 @@ static void check(const struct cubin *c, const char *arch, const struct row *row
 	    (overlap.different ? (double)overlap.asked / overlap.different : 1) != row->asked)
 		fail_msg("%s sm_%s: %u words are asked for, %u different", row->kernel, arch,
 			 overlap.asked, overlap.different);
+	if (row->blocks && overlap.blocks != row->blocks)
+		fail_msg("%s sm_%s: %u blocks ask for the same", row->kernel, arch,
+			 (unsigned)overlap.blocks);
 	kernel_view_close(&view);
 	arena_free(arena);
 }

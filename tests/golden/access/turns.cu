@@ -91,3 +91,27 @@ extern "C" __global__ void one_for_all(float *out, const float *in, int n, int m
 		}
 	out[i] = far;
 }
+
+/* Rows of blocks that load the same and weigh it otherwise. */
+extern "C" __global__ void alike(float *out, const float *in, int n, int many)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float sum = 0.0f;
+
+#pragma unroll
+	for (int k = 0; k < 8; k++)
+		sum += in[i + k] * (blockIdx.y + k);
+	out[blockIdx.y * n + i] = sum;
+}
+
+/* Rows of blocks that load their own. */
+extern "C" __global__ void own(float *out, const float *in, int n, int many)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float sum = 0.0f;
+
+#pragma unroll
+	for (int k = 0; k < 8; k++)
+		sum += in[blockIdx.y * 8192 + i + k];
+	out[blockIdx.y * n + i] = sum;
+}
