@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "count.h"
+#include "load_unit.h"
 
 /* ------------------------------------------------------------------------------------- readings */
 
@@ -60,6 +61,28 @@ double advice_loop_turns(const struct advice_case *c, const struct metric_loop *
 	return turns;
 }
 
+/* A loop with a unit that is surely busy for so much of the time is the hottest, however often others may run. */
+#define SURELY_HOT 0.5
+
+/* Of the kernel's time, what the load/store unit or issuing takes for a loop, as far as the lanes count it. */
+static double busy_by_lanes(const struct advice_case *c, const struct metric_loop *l)
+{
+	const struct metric_access *a = c->k->access;
+	double unit = 0;
+
+	for (size_t i = 0; a && i < a->sites_all; i++) {
+		const struct metric_site *s = &a->sites[i];
+
+		if (s->offset >= l->start && s->offset <= l->end && s->kind &&
+		    (!strcmp(s->kind, "shared") || !strcmp(s->kind, "load") ||
+		     !strcmp(s->kind, "store")) &&
+		    quantity_known(&s->requests))
+			unit += s->requests.value / c->warps * load_unit_cycles(s, &c->hw->arch);
+	}
+	unit = fmax(unit, advice_loop_turns(c, l) * l->turn.issued / c->hw->arch.partitions);
+	return advice_unit_us(c, unit) / c->us;
+}
+
 /*
  * How often a loop runs the code often leaves open, and the arguments of the launch decide it: then another one than
  * by its guesses may be the hottest.
@@ -74,8 +97,10 @@ static void find_hot_of_launch(struct advice_case *c)
 	for (size_t i = 0; s && i < s->loops_n; i++) {
 		const struct metric_loop *l = &s->loops[i];
 		const double by_lanes = advice_loop_turns(c, l);
-		const double issued =
-			(isnan(by_lanes) ? turns_by_code(s, l) : by_lanes) * l->turn.issued;
+		const double issued = isnan(by_lanes) ? turns_by_code(s, l) * l->turn.issued
+				      : busy_by_lanes(c, l) >= SURELY_HOT
+					      ? INFINITY
+					      : by_lanes * l->turn.issued;
 
 		if (l->is_innermost && !l->is_rare && issued > most) {
 			most = issued;

@@ -650,23 +650,24 @@ static struct quantity divergence(struct access_reader *k)
 
 /* ------------------------------------------------------------------------------------- the door */
 
-static bool read_overlap(struct access_reader *k, struct metric_access *out, struct err *e)
+static bool read_overlap(struct access_reader *k, enum lanes_again_of of,
+			 struct metric_overlap *out, struct err *e)
 {
 	struct lanes_overlap x;
 
-	if (lanes_overlap(k->code, &k->launch, &x, e) != 0)
+	if (lanes_overlap(k->code, &k->launch, of, &x, e) != 0)
 		return false;
-	out->overlap = (struct metric_overlap){.loads = x.loads,
-					       .blocks = (double)x.blocks,
-					       .first = (uint64_t)x.first * SASS_BYTES,
-					       .is_in_loop = x.loop != CFG_NONE,
-					       .asked = x.asked,
-					       .different = x.different};
+	*out = (struct metric_overlap){.loads = x.loads,
+				       .blocks = (double)x.blocks,
+				       .first = (uint64_t)x.first * SASS_BYTES,
+				       .is_in_loop = x.loop != CFG_NONE,
+				       .asked = x.asked,
+				       .different = x.different};
 	return true;
 }
 
 /* Times that looking for what is loaded again goes through the code. */
-#define PASSES_AGAIN 4u
+#define PASSES_AGAIN 6u
 
 /* Takes so many from the steps that are left, where these are limited; false = they are fewer. */
 static bool spend(const struct access_reader *k, uint64_t steps)
@@ -682,7 +683,8 @@ static bool spend(const struct access_reader *k, uint64_t steps)
 static bool read_again(struct access_reader *k, struct metric_access *out, struct err *e)
 {
 	return !spend(k, (uint64_t)PASSES_AGAIN * k->g.insns_n) ||
-	       (read_overlap(k, out, e) &&
+	       (read_overlap(k, LANES_OF_GLOBAL, &out->overlap, e) &&
+		read_overlap(k, LANES_OF_SHARED, &out->shared_overlap, e) &&
 		lanes_again(k->code, &k->launch, k->scratch, &k->again, &k->again_n, e) == 0);
 }
 

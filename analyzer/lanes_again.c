@@ -10,7 +10,7 @@
 #define ACCESSES_MOST 512u
 #define LOADS_MOST    128u /* to be compared with each other */
 
-/* A load or a store of global memory on the way through the code. */
+/* A load or a store of the memory that is looked at, on the way through the code. */
 struct passed {
 	uint32_t insn, block, loop;
 	uint32_t form,
@@ -25,6 +25,7 @@ struct passed {
 struct way {
 	struct lanes_run run;
 	const struct cfg *g;
+	enum lanes_again_of of;
 	struct lanes_state now;
 	struct passed *at;
 	uint32_t n;
@@ -39,6 +40,13 @@ static bool is_global(const struct sass_access *a)
 	       ((a->act == SASS_LOAD && a->from == SASS_GLOBAL) ||
 		((a->act == SASS_STORE || a->act == SASS_ATOMIC || a->act == SASS_REDUCTION) &&
 		 a->to == SASS_GLOBAL));
+}
+
+static bool is_looked_at(const struct sass_access *a, enum lanes_again_of of)
+{
+	if (of == LANES_OF_GLOBAL)
+		return is_global(a);
+	return !a->is_uniform && a->bytes && a->act == SASS_LOAD && a->from == SASS_SHARED;
 }
 
 /* Around a block, those of lanes left out. */
@@ -89,7 +97,7 @@ static void pass_access(struct way *w, uint32_t i, enum turn turn)
 	const struct lanes_access *a = &w->run.c->accesses[w->run.c->insns[i].access - 1];
 	uint32_t reasons = 0, form;
 
-	if (!is_global(&a->access) || is_watched(&w->g->modifiers[i]))
+	if (!is_looked_at(&a->access, w->of) || is_watched(&w->g->modifiers[i]))
 		return;
 	form = lanes_address(&w->run, &w->now, a, 0, true, &reasons);
 	if (turn == FIRST) {
@@ -372,12 +380,13 @@ static uint32_t compare(struct way *w, struct lanes_again *out)
 	return n;
 }
 
-static unsigned loads_of(const struct lanes_code *c)
+static unsigned loads_of(const struct lanes_code *c, enum lanes_again_of of)
 {
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < c->accesses_n; i++)
-		n += is_global(&c->accesses[i].access) && c->accesses[i].access.act == SASS_LOAD;
+		n += is_looked_at(&c->accesses[i].access, of) &&
+		     c->accesses[i].access.act == SASS_LOAD;
 	return n;
 }
 
@@ -408,13 +417,14 @@ static bool prepare(struct way *w, const struct lanes_code *c, const struct lane
 
 /* Goes through the code once; NULL when memory has run out. */
 static struct way *go(const struct lanes_code *c, const struct lanes_launch *l,
-		      const struct lanes_warp *warp, struct arena *scratch)
+		      const struct lanes_warp *warp, enum lanes_again_of of, struct arena *scratch)
 {
 	struct way *w = scratch ? arena_alloc(scratch, sizeof(*w)) : NULL;
 
 	if (!w || !prepare(w, c, l, scratch))
 		return NULL;
 	w->run.warp = *warp;
+	w->of = of;
 	lanes_start(&w->run, &w->now);
 	pass_all(w);
 	if (w->run.v.is_full)
@@ -449,10 +459,10 @@ int lanes_again(const struct lanes_code *c, const struct lanes_launch *l, struct
 
 	*out = NULL;
 	*n = 0;
-	if (loads_of(c) < 2 || !has_threads(l))
+	if (loads_of(c, LANES_OF_GLOBAL) < 2 || !has_threads(l))
 		return 0;
 	scratch = arena_new();
-	w = go(c, l, lanes_can_be_any(l) ? &any : &some, scratch);
+	w = go(c, l, lanes_can_be_any(l) ? &any : &some, LANES_OF_GLOBAL, scratch);
 	*out = arena_array(arena, ACCESSES_MOST, sizeof(**out));
 	is_good = w && *out;
 	if (is_good)
@@ -607,7 +617,7 @@ static bool count_blocks(const struct way *w, const struct lanes_code *c,
 			continue;
 		other.block[i] = (other.block[i] + 1) % l->grid[i];
 		scratch = arena_new();
-		way = go(c, l, &other, scratch);
+		way = go(c, l, &other, w->of, scratch);
 		if (way && load_the_same(w, way, out->loop))
 			out->blocks *= l->grid[i];
 		leave(way, scratch);
@@ -617,7 +627,7 @@ static bool count_blocks(const struct way *w, const struct lanes_code *c,
 	return true;
 }
 
-int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
+int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l, enum lanes_again_of of,
 		  struct lanes_overlap *out, struct err *e)
 {
 	const struct lanes_warp some = some_warp(l);
@@ -627,10 +637,10 @@ int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
 	bool is_good;
 
 	*out = (struct lanes_overlap){.loop = CFG_NONE};
-	if (!loads_of(c) || !has_threads(l))
+	if (!loads_of(c, of) || !has_threads(l))
 		return 0;
 	scratch = arena_new();
-	w = go(c, l, &some, scratch);
+	w = go(c, l, &some, of, scratch);
 	room = w ? arena_array(scratch, WORDS_MOST, sizeof(*room)) : NULL;
 	for (uint32_t loop = 0; room && loop <= c->g->loops_n; loop++) {
 		struct lanes_overlap x;
@@ -639,7 +649,7 @@ int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
 		if (x.asked - x.different > out->asked - out->different)
 			*out = x;
 	}
-	is_good = room && (!out->loads || count_blocks(w, c, l, out));
+	is_good = room && (!out->loads || of != LANES_OF_GLOBAL || count_blocks(w, c, l, out));
 	leave(w, scratch);
 	return is_good ? 0 : no_memory(e);
 }

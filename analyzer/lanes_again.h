@@ -22,17 +22,20 @@ struct lanes_again {
 int lanes_again(const struct lanes_code *c, const struct lanes_launch *l, struct arena *arena,
 		struct lanes_again **out, uint32_t *n, struct err *e);
 
+/* Which memory is looked at. */
+enum lanes_again_of { LANES_OF_GLOBAL, LANES_OF_SHARED };
+
 /* Loads of one loop, or of no loop, that ask for words which other lanes or turns ask for as well; all 0 = none. */
 struct lanes_overlap {
 	uint32_t loads, first; /* so many instructions; the first of them */
 	uint32_t loop;         /* CFG_NONE = in none */
 	/* Words of four bytes of one warp: each once for a request, and each once at all. Of a loop in some turns. */
 	uint32_t asked, different;
-	uint64_t blocks; /* that ask for the same words, itself among them: a number of theirs is in no address */
+	uint64_t blocks; /* that ask for the same words, itself among them: a number of theirs is in no address. Of global memory */
 };
 
 /* Where most is asked for more than once, in one warp of a block amid the grid. 0, or -1 with ERR_MEMORY. */
-int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l,
+int lanes_overlap(const struct lanes_code *c, const struct lanes_launch *l, enum lanes_again_of of,
 		  struct lanes_overlap *out, struct err *e);
 
 #endif

@@ -224,7 +224,7 @@ struct metric_access {
 	/* Cycles of a scheduler that the busiest pipe has for all of them, at least; 0 = not known. "ALU" */
 	double pipe_cycles;
 	const char *pipe;
-	struct metric_overlap overlap;
+	struct metric_overlap overlap, shared_overlap; /* of global memory; of shared memory */
 	const struct metric_site
 		*sites; /* by excess, the largest first; not known last, then branches */
 	size_t sites_n,

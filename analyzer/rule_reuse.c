@@ -92,7 +92,10 @@ static enum advice_outcome matrix_reuse(const struct advice_case *c, struct advi
 #define BUSIEST        1.2
 /* Busy for less of the time, it is hidden. */
 #define BUSY_LEAST_PCT 40.0
-/* Of loads from global memory those that a shared tile leaves: one for each product, and the other by four words. */
+/*
+ * Of loads from global memory those that a shared tile leaves: one for each product, and the other by four words. Of a window
+ * of three to eight words those that two results below each other take.
+ */
 #define STAGED         0.625
 
 /* Cycles of an SM for one turn of one warp. */
@@ -145,11 +148,27 @@ struct table {
 	unsigned n;  /* operations of two loaded values in a turn, 0 = there is none */
 	double sums; /* results that a thread has under way */
 	const char *one, *many;
+	const struct metric_overlap *window; /* of shared memory, NULL = it is a table */
 };
 
 static bool is_hot(const struct advice_case *c, uint64_t offset)
 {
 	return offset >= c->hot->start && offset <= c->hot->end;
+}
+
+/* Words of shared memory are asked for so often at least, where a thread may keep what several results share. */
+#define WINDOW_LEAST 2.5
+
+/* Neighbouring results of the same words of shared memory, with weights that are no loads: a filter. */
+static struct table window_of(const struct advice_case *c)
+{
+	const struct metric_overlap *o = c->k->access ? &c->k->access->shared_overlap : NULL;
+	const double operations = c->sass->hot.fma + c->sass->hot.halves;
+
+	if (!o || !o->loads || !o->is_in_loop || !is_hot(c, o->first) ||
+	    o->asked < WINDOW_LEAST * o->different || !(operations >= o->loads))
+		return (struct table){0};
+	return (struct table){(unsigned)operations, 1, "multiply-add", "multiply-adds", o};
 }
 
 /* Of the hottest loop. */
@@ -161,13 +180,14 @@ static struct table table_of(const struct advice_case *c)
 	if (!x || c->sass->has_products)
 		return (struct table){0};
 	if (x->sums && is_hot(c, x->product_at))
-		return (struct table){x->multiplies, x->sums, "multiply-add", "multiply-adds"};
+		return (struct table){x->multiplies, x->sums, "multiply-add", "multiply-adds",
+				      NULL};
 	if (!x->pairs || !x->pair_operands || !is_hot(c, x->pairs_at))
-		return (struct table){0};
+		return window_of(c);
 	/* n by n results use 2 n values n times each */
 	side = 2.0 * x->pairs / x->pair_operands;
 	return (struct table){x->pairs, fmax(1, side * side), "operation on two loaded values",
-			      "operations on two loaded values"};
+			      "operations on two loaded values", NULL};
 }
 
 static void say_turn(const struct advice_case *c, struct advice_draft *d, const struct load_unit *u,
@@ -214,7 +234,7 @@ static enum advice_outcome register_tile(const struct advice_case *c, struct adv
 {
 	const bool is_global = !(c->sass->hot.shared > 0);
 	/* Each direction that is doubled halves one operand's loads. */
-	const double least = x->sums >= 4 ? 0.75 : is_global ? STAGED : 0.5;
+	const double least = x->sums >= 4 ? 0.75 : is_global || x->window ? STAGED : 0.5;
 	const double sums = x->sums < SUMS_FIRST ? SUMS_FIRST : SUMS_MOST;
 	struct load_unit u;
 	struct turn t;
@@ -235,6 +255,11 @@ static enum advice_outcome register_tile(const struct advice_case *c, struct adv
 	advice_evidence(d, "%u %s for %.0f loads in a turn, %.0f %s under way in a thread", x->n,
 			text_plural(x->n, x->one, x->many), t.loads, x->sums,
 			advice_plural(round(x->sums), "result", "results"));
+	if (x->window)
+		advice_evidence(
+			d,
+			"%u loads from shared memory ask for %u words in a warp and some turns, of which %u are different",
+			x->window->loads, x->window->asked, x->window->different);
 	if (us > 0 && c->us > 0)
 		advice_evidence(d, "the load/store unit is busy for %s of the time",
 				text_pct(pct, fmin(100, 100 * us / c->us)));
@@ -247,7 +272,10 @@ static enum advice_outcome register_tile(const struct advice_case *c, struct adv
 	more_sums_conflict(c, d, sums);
 	advice_try(
 		d,
-		is_global
+		x->window
+			? "several neighbouring results in a thread, below each other: a word is loaded once for all of "
+			  "them that want it, and stays in a register"
+		: is_global
 			? "a tile of both operands in shared memory, and 4 x 4 sums in the registers of "
 			  "each thread, so that a loaded value is used several times"
 			: "4 x 4 or 8 x 8 sums in the registers of each thread, operands read from shared "

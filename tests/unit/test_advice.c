@@ -1657,6 +1657,56 @@ static void test_neighbours_that_load_the_same(void **state)
 
 /* 128 loads and as many multiply-adds for each result: loading takes 129 cycles, to issue that 86. */
 /* What eight blocks load alike is loaded once for the results of some of them; what is used often is left alone. */
+/* A filter from shared memory: a word for each multiply-add; and a loop of which nobody knows how often it runs. */
+static void test_windows_in_shared_memory(void **state)
+{
+	const struct metric_advice *a;
+	struct metric_loop loops[2];
+	struct made m;
+
+	(void)state;
+	make_each_turn(&m, loops);
+	for (unsigned i = 0; i < 3; i++) {
+		m.sites[i].kind = "shared";
+		m.sites[i].op = "LDS";
+		m.sites[i].sectors_per_request = derived(1);
+		m.sites[i].is_each_turn = false;
+	}
+	/* three cycles of the load/store unit in a turn, for 2.5 to issue it: 485 us */
+	m.sass.hot = (struct metric_mix){.issued = 8, .fma = 3, .shared = 3};
+	loops[0] = loops[1];
+	loops[0].start = 0x10;
+	loops[0].end = 0x60;
+	loops[0].depth = 1;
+	loops[0].turn.issued = 1000;
+	loops[1].issue_cycles = 8;
+	loops[1].turn = m.sass.hot;
+	m.access.shared_overlap = (struct metric_overlap){
+		.loads = 3, .first = 0x200, .is_in_loop = true, .asked = 96, .different = 34};
+	m.k.times.median = 800;
+	m.sass.hot_loop = 0;
+	build(&m);
+	a = given(&m, ADVICE_REUSE);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "ask for 96 words in a warp"));
+	assert_true(any_has(a->evidence, a->evidence_n, "busy for 60.6% of the time"));
+	assert_true(a->gain_low_pct > 0 && a->gain_low_pct < 20 && a->gain_high_pct > 40);
+	assert_non_null(strstr(a->change, "below each other"));
+	/* less than half of the time: the other loop may be the hottest */
+	m.k.times.median = 1000;
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	m.k.times.median = 800;
+	m.access.shared_overlap.different = 60;
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	m.access.shared_overlap.different = 34;
+	m.sass.hot.fma = loops[1].turn.fma = 2; /* of other things */
+	build(&m);
+	assert_null(given(&m, ADVICE_REUSE));
+	arena_free(m.arena);
+}
+
 static void test_blocks_that_load_the_same(void **state)
 {
 	const struct metric_advice *a;
@@ -2843,6 +2893,7 @@ int main(void)
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_loads_that_each_turn_around_repeats),
 		cmocka_unit_test(test_neighbours_that_load_the_same),
+		cmocka_unit_test(test_windows_in_shared_memory),
 		cmocka_unit_test(test_blocks_that_load_the_same),
 		cmocka_unit_test(test_neighbours_where_loading_sets_the_time),
 		cmocka_unit_test(test_a_table_that_all_blocks_load),

@@ -41,7 +41,8 @@ static const struct row turns[] = {
 	{"each_turn", 1, 64, 0, 0},      {"goes_on", 0, 0, 0, 0},
 	{"writes", 0, 0, 0, 0},          {"begins", 0, 0, 0, 0},
 	{"one_for_all", 0, 0, 0, 0},     {"alike", 0, 0, 8 * 32 / 39.0, 64},
-	{"own", 0, 0, 8 * 32 / 39.0, 1},
+	{"own", 0, 0, 8 * 32 / 39.0, 1}, {"shared_window", 0, 0, 0, 0},
+	{"shared_own", 0, 0, 0, 0},
 };
 
 static void check(const struct cubin *c, const char *arch, const struct row *row, bool has_params)
@@ -81,11 +82,11 @@ static void check(const struct cubin *c, const char *arch, const struct row *row
 			assert_int_equal(again[i].first, again[i].insn);
 			assert_false(view.cfg.loops[again[i].loop].is_innermost);
 		}
-		assert_int_equal(again[i].loop != CFG_NONE, row >= turns && row < turns + 7);
+		assert_int_equal(again[i].loop != CFG_NONE, row >= turns && row < turns + 9);
 		assert_memory_equal(sass_op(&view.cfg.insns[again[i].insn]), "LDG", 3);
 		assert_memory_equal(sass_op(&view.cfg.insns[again[i].first]), "LDG", 3);
 	}
-	assert_int_equal(lanes_overlap(code, &l, &overlap, &e), 0);
+	assert_int_equal(lanes_overlap(code, &l, LANES_OF_GLOBAL, &overlap, &e), 0);
 	if (has_params && row->asked > 0 &&
 	    (overlap.different ? (double)overlap.asked / overlap.different : 1) != row->asked)
 		fail_msg("%s sm_%s: %u words are asked for, %u different", row->kernel, arch,
@@ -93,6 +94,15 @@ static void check(const struct cubin *c, const char *arch, const struct row *row
 	if (row->blocks && overlap.blocks != row->blocks)
 		fail_msg("%s sm_%s: %u blocks ask for the same", row->kernel, arch,
 			 (unsigned)overlap.blocks);
+	/* 8 x 32 words of 39 in a turn, and some turns */
+	assert_int_equal(lanes_overlap(code, &l, LANES_OF_SHARED, &overlap, &e), 0);
+	if (!strncmp(row->kernel, "shared_", 7)) {
+		assert_int_equal(overlap.loads % 8, 0);
+		assert_true(overlap.asked >= 2.5 * overlap.different ||
+			    strcmp(row->kernel, "shared_window") != 0);
+		assert_true(overlap.asked == overlap.different ||
+			    strcmp(row->kernel, "shared_own") != 0);
+	}
 	kernel_view_close(&view);
 	arena_free(arena);
 }

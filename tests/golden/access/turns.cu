@@ -115,3 +115,39 @@ extern "C" __global__ void own(float *out, const float *in, int n, int many)
 		sum += in[blockIdx.y * 8192 + i + k];
 	out[blockIdx.y * n + i] = sum;
 }
+
+/* Eight words of shared memory for each result, which neighbours want as well. */
+extern "C" __global__ void shared_window(float *out, const float *in, int n, int many)
+{
+	__shared__ float s[4096];
+	float sum = 0.0f;
+
+	for (int k = threadIdx.x; k < 4096; k += 128)
+		s[k] = in[k];
+	__syncthreads();
+	for (int r = 0; r < many; r++) {
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			sum += s[threadIdx.x + 128 * r + k] * (k + 1.5f);
+		sum *= 0.5f;
+	}
+	out[threadIdx.x] = sum;
+}
+
+/* Each thread its own words. */
+extern "C" __global__ void shared_own(float *out, const float *in, int n, int many)
+{
+	__shared__ float s[4096];
+	float sum = 0.0f;
+
+	for (int k = threadIdx.x; k < 4096; k += 128)
+		s[k] = in[k];
+	__syncthreads();
+	for (int r = 0; r < many; r++) {
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			sum += s[threadIdx.x + 128 * (8 * r + k)] * (k + 1.5f);
+		sum *= 0.5f;
+	}
+	out[threadIdx.x] = sum;
+}
