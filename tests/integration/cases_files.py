@@ -57,11 +57,15 @@ def shared_table(c):
         raise Skipped("no build with fault switches")
     env = dict(ENV, KBN_FAULT="table:1+")
     for name, told in (("numbers", "wrong numbers "), ("scan", "strangers in the table ")):
-        r = c.run(["app_files", name], shim=SHIM_FAULTS, env=env, log=False)
-        check(not r.verdict and r.rc == 0, "%s %s", r.rc, r.verdict)
-        complete(r)
-        seen = int(r.out.split(told)[1].split()[0])
-        check(seen > 0, "%s: nothing was seen", name)
+        seen = 0
+        for _ in range(10): # moments that a busy machine may let pass
+            r = c.run(["app_files", name], shim=SHIM_FAULTS, env=env, log=False)
+            check(not r.verdict and r.rc == 0, "%s %s", r.rc, r.verdict)
+            complete(r)
+            seen = int(r.out.split(told)[1].split()[0])
+            if seen > 0:
+                break
+        check(seen > 0, "%s: nothing was seen in ten runs", name)
     for name in ("closer", "exhausted"):  # something may be lost; nothing breaks
         r = c.both(["app_files", name], shim=SHIM_FAULTS, env=env, calls=False, log=False)
         rec = r.one()
