@@ -61,6 +61,17 @@ struct read_key {
 	int64_t sm;
 };
 
+/* One kernel of several may take one part in so many of the steps that are left. */
+#define ACCESS_SHARE_LEAST 8u
+#define ACCESS_SHARE_MOST  32u
+
+static unsigned share_of(size_t kernels)
+{
+	return kernels < ACCESS_SHARE_LEAST  ? ACCESS_SHARE_LEAST
+	       : kernels > ACCESS_SHARE_MOST ? ACCESS_SHARE_MOST
+					     : (unsigned)kernels;
+}
+
 static uint64_t steps_of(size_t kernels)
 {
 	const uint64_t read = (uint64_t)kernels * ACCESS_STEPS_READ;
@@ -299,7 +310,9 @@ const struct metric_access *code_facts_access(void *ctx, const struct session_sh
 {
 	struct code_facts *f = ctx;
 	const struct session_kernel *kernel = shape->kernel;
-	struct kernel_access_launch l = {.steps = &f->access_steps, .again_steps = &f->again_steps};
+	struct kernel_access_launch l = {.steps = &f->access_steps,
+					 .steps_share = share_of(f->session->shapes_n),
+					 .again_steps = &f->again_steps};
 	const struct metric_access *access = NULL;
 	struct arena *scratch;
 

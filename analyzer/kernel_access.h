@@ -25,6 +25,7 @@ struct kernel_access_launch {
 	uint32_t params_n;
 	/* So many instructions may still be interpreted of single warps, NULL = any number. Counted down. */
 	uint64_t *steps;
+	unsigned steps_share;  /* of these, one part in so many for this kernel at most; 0 = all */
 	uint64_t *again_steps; /* the same of looking for what is loaded again */
 };
 

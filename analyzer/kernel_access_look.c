@@ -6,7 +6,6 @@
 #include "arena.h"
 
 #define STEPS_OF_ONE (UINT64_C(1) << 18) /* of the samples of one kernel */
-#define STEPS_SHARE  8u /* of those that may still be interpreted, for one kernel at most */
 
 const char access_why_sampled[] = "from some warps of the first, the last and other blocks";
 const char access_why_aligned[] =
@@ -160,7 +159,9 @@ static struct plan plan_some(const struct roles *r, uint32_t warps, uint64_t blo
 
 static struct plan make_plan(const struct access_reader *k, uint32_t warps, uint64_t blocks)
 {
-	const uint64_t left = k->l->steps ? *k->l->steps / STEPS_SHARE : STEPS_OF_ONE;
+	const uint64_t left = k->l->steps
+				      ? *k->l->steps / (k->l->steps_share ? k->l->steps_share : 1)
+				      : STEPS_OF_ONE;
 	const uint64_t most = left < STEPS_OF_ONE ? left : STEPS_OF_ONE;
 	struct roles r = all_roles(warps);
 	struct plan p = blocks <= ACCESS_SAMPLES && warps * blocks <= ACCESS_SAMPLES
