@@ -418,6 +418,27 @@ enum advice_outcome rule_ilp(const struct advice_case *c, struct advice_draft *d
 /* Sums of a tile with which products are fed from shared memory; fewer tiles than SMs leave SMs idle. */
 #define TENSOR_TILE (128.0 * 128.0)
 
+/*
+ * A tile over so long a row and column takes as long at the tensor peak as to load the first operands, store the
+ * results and start the block: 2,000 cycles of an H200, which a first version hides under nothing.
+ */
+#define TENSOR_DEPTH 256.0
+#define TENSOR_SHORT 0.5
+
+/* How much of the time a first version computes at all: 1 where nobody knows how long the rows and columns are. */
+static double tensor_depth(const struct advice_case *c)
+{
+	const struct metric_idioms *x = &c->sass->idioms;
+	const bool is_hot = c->hot && x->product_at >= c->hot->start &&
+			    x->product_at <= c->hot->end;
+	const double turns = !is_hot             ? NAN
+			     : c->hot->trips > 0 ? (double)c->hot->trips
+						 : c->hot_turns;
+	const double depth = turns * x->multiplies / x->sums;
+
+	return depth > 0 ? depth / (depth + TENSOR_DEPTH) : 1;
+}
+
 /* The part of the SMs that a product of this size keeps busy at least. */
 static double tensor_fill(const struct advice_case *c)
 {
@@ -449,7 +470,7 @@ enum advice_outcome rule_tensor_cores(const struct advice_case *c, struct advice
 {
 	const struct metric_idioms *x = c->sass ? &c->sass->idioms : NULL;
 	const struct roofline *r = &c->k->roofline;
-	double now, peak, memory = 0;
+	double now, peak, memory = 0, depth;
 	const char *type;
 	char number[TEXT_NUMBER];
 	bool is_known_small;
@@ -480,8 +501,16 @@ enum advice_outcome rule_tensor_cores(const struct advice_case *c, struct advice
 	/* The bytes stay: what memory needs is a bound of its own. */
 	if (c->k->work_known && quantity_known(&r->sol_memory_pct))
 		memory = r->sol_memory_pct.value / 100;
-	advice_gain_ratio(d, fmin(1, fmax(memory, now / (TENSOR_FIRST * tensor_fill(c) * peak))),
-			  fmin(1, fmax(memory, now / (TENSOR_GOOD * peak))));
+	depth = tensor_depth(c);
+	if (depth <= TENSOR_SHORT)
+		advice_evidence(
+			d,
+			"a sum has %.0f terms: in so few, loading and storing take as long as computing",
+			round(TENSOR_DEPTH * depth / (1 - depth)));
+	advice_gain_ratio(d,
+			  fmin(1, fmax(memory / LEFT_WORST,
+				       now / (TENSOR_FIRST * depth * tensor_fill(c) * peak))),
+			  fmin(1, fmax(memory / LEFT_BEST, now / (TENSOR_GOOD * peak))));
 	advice_conflict(d, "%s: the result must tolerate it; fragments take registers", type);
 	advice_try(
 		d,

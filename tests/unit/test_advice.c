@@ -2523,6 +2523,21 @@ static void test_tensor_cores(void **state)
 	assert_true(any_has(a->evidence, a->evidence_n,
 			    "at most 66.9 TFLOPS now, the tensor cores have 989.4"));
 	large = a->gain_low_pct;
+	/* sums of 64 and of 8192 terms: a turn of the loop has 16 for each */
+	m.sass.idioms.product_at = m.loop.start;
+	m.loop.trips = 4;
+	build(&m);
+	a = given(&m, ADVICE_TENSOR_CORES);
+	assert_non_null(a);
+	assert_true(any_has(a->evidence, a->evidence_n, "a sum has 64 terms"));
+	assert_true(a->gain_low_pct == 0 && a->gain_high_pct > 80);
+	m.loop.trips = 512;
+	build(&m);
+	a = given(&m, ADVICE_TENSOR_CORES);
+	assert_non_null(a);
+	assert_false(any_has(a->evidence, a->evidence_n, "terms"));
+	assert_true(large - a->gain_low_pct > 0 && large - a->gain_low_pct < 3);
+	m.loop.trips = 0;
 	/* a product of 64 tiles of 128 x 128 leaves half of the SMs idle */
 	m.sass.idioms.sums = 4;
 	m.shape.grid[0] = 1024;
