@@ -233,6 +233,19 @@ double advice_dram_rate(const struct advice_case *c)
 	return c->hw->dram_gbps * 1e3 / c->clock_mhz / c->sm_count;
 }
 
+double advice_l1_rate(const struct advice_case *c)
+{
+	const struct arch *a = &c->hw->arch;
+	const int bytes = a->l1_bytes_measured > 0 ? a->l1_bytes_measured : a->l1_bytes;
+
+	return bytes > 0 ? bytes : NAN;
+}
+
+bool advice_is_kind(const struct metric_site *s, const char *kind)
+{
+	return s->kind && !strcmp(s->kind, kind);
+}
+
 double advice_l2_rate(const struct advice_case *c)
 {
 	const int bytes = c->hw->arch.l2_bytes_measured;

@@ -84,6 +84,7 @@ static inline double advice_wide_conversions(const struct arch *a)
 /* Bytes per cycle and SM out of each memory; NaN = not known. */
 double advice_dram_rate(const struct advice_case *c);
 double advice_l2_rate(const struct advice_case *c);
+double advice_l1_rate(const struct advice_case *c);
 
 /* Latency in cycles, measured by pointer chase on V100 to GH200 (tables/latency.def). */
 #define ADVICE_L2_LEAST   200.0
@@ -114,6 +115,9 @@ double advice_warps_wanted(const struct advice_case *c);
 double advice_flight(const struct advice_case *c, double *wanted);
 /* Whether a part of such code is for warps of which few are known to come there. */
 bool advice_is_partly_sure(const struct advice_case *c);
+
+/* Whether an access is of a kind of the contract: "load", "store", "shared", "atomic", "branch". */
+bool advice_is_kind(const struct metric_site *s, const char *kind);
 
 /* Occupancy with other registers, or shared memory; false when it is not known. */
 bool advice_occupancy(const struct advice_case *c, int registers, int64_t smem_bytes,
