@@ -2634,11 +2634,19 @@ static void any_sites(struct made *m)
 						   .lanes = draw(33),
 						   .lane_bytes = (uint16_t)(4 * draw(3)),
 						   .is_again = i && draw(2),
+						   .is_each_turn = !draw(4),
 						   .first = 16 * draw(3),
 						   .is_everywhere = draw(2)};
 	m->access.divergence_pct = any_quantity(100);
-	m->access.overlap = (struct metric_overlap){
-		.loads = draw(3), .asked = 1 + draw(999), .different = 1 + draw(99)};
+	m->access.overlap = (struct metric_overlap){.loads = draw(3),
+						    .asked = 1 + draw(999),
+						    .different = 1 + draw(99),
+						    .blocks = 1 + draw(9)};
+	m->access.shared_overlap = (struct metric_overlap){.loads = draw(3),
+							   .first = m->loop.start,
+							   .is_in_loop = draw(2),
+							   .asked = 1 + draw(999),
+							   .different = 1 + draw(99)};
 	m->access.excess_sectors = any_quantity(1e6);
 	m->k.access = draw(3) ? &m->access : NULL;
 }
