@@ -3,8 +3,8 @@ Section p: pairs of kernels that the rules were not written with. pairs.json nam
 the bad one, which advice a reader of the titles in analyzer/ADVICE.md would expect for it (any of `any_of`), and
 which must not come for the cured one (`not_good`). Judged are how many pairs have their fault named, and for how many
 of those the time that the cure saved lies in the range that the advice promised; how many cured ones are left alone;
-each `set` apart: rules were made more general after the first and again after the second, so the third tells whether
-they are. Where no title fits, `any_of` is empty and the fault counts as not named.
+each `set` apart: rules were made more general after the first and again after the second and the third, so the
+fourth tells whether they are. Where no title fits, `any_of` is empty and the fault counts as not named.
 `launches` of the bad one do what one of the good one does. Arguments are listed with the bytes of the buffer in place
 of a pointer. pair-times.json in $OUT keeps each kernel's median with its geometry and arguments;
 pairs-recordings.tar.xz.* both recordings.
@@ -17,7 +17,8 @@ import sys
 from gpulib import GPU, HERE, KBN, OUT, archive, bare_env, fresh, guarded, result, run, shim_env
 
 PROGRAMS = ("app_pairs_mem", "app_pairs_sm", "app_pairs_more_mem", "app_pairs_more_sm", "app_pairs_more_lanes",
-            "app_pairs_third_mem", "app_pairs_third_grid", "app_pairs_third_sm", "app_pairs_third_lanes")
+            "app_pairs_third_mem", "app_pairs_third_grid", "app_pairs_third_sm", "app_pairs_third_lanes",
+            "app_pairs_fourth")
 NAMED_PCT, ALONE_PCT, INSIDE_PCT = 80, 80, 80
 
 
