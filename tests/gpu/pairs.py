@@ -20,6 +20,8 @@ PROGRAMS = ("app_pairs_mem", "app_pairs_sm", "app_pairs_more_mem", "app_pairs_mo
             "app_pairs_third_mem", "app_pairs_third_grid", "app_pairs_third_sm", "app_pairs_third_lanes",
             "app_pairs_fourth")
 NAMED_PCT, ALONE_PCT, INSIDE_PCT = 80, 80, 80
+# rules must not be changed by what comes of these: they say how well rules do on what they have never seen
+BLIND = (4,)
 
 
 def pairs():
@@ -120,6 +122,10 @@ def share(part, whole):
     return 100 * part / whole if whole else 0
 
 
+def passes(number, holds):
+    return None if number in BLIND else holds
+
+
 def compare(kernels):
     rows, missing = {}, []
     for pair in pairs():
@@ -141,12 +147,12 @@ def compare(kernels):
 def results_of(number, rows, pairs_of_set):
     """The three lines of one set; a pair that is not among its rows is one that failed."""
     named = [r for r in rows if r["named"]]
-    result("p", "pairs: fault named, set %d" % number, share(len(named), pairs_of_set) >= NAMED_PCT,
+    result("p", "pairs: fault named, set %d" % number, passes(number, share(len(named), pairs_of_set) >= NAMED_PCT),
            "of %d pairs the bad one has an expected advice in %.0f%% (at least %d)%s" % (
                pairs_of_set, share(len(named), pairs_of_set), NAMED_PCT,
                listed(r["pair"] for r in rows if not r["named"])), pairs=rows)
     alone = [r for r in rows if not r["still"]]
-    result("p", "pairs: cured ones left alone, set %d" % number, share(len(alone), pairs_of_set) >= ALONE_PCT,
+    result("p", "pairs: cured ones left alone, set %d" % number, passes(number, share(len(alone), pairs_of_set) >= ALONE_PCT),
            "of %d pairs the good one has no such advice any more in %.0f%% (at least %d)%s" % (
                pairs_of_set, share(len(alone), pairs_of_set), ALONE_PCT,
                listed("%s %s" % (r["pair"], " ".join(r["still"])) for r in rows if r["still"])))
@@ -155,7 +161,7 @@ def results_of(number, rows, pairs_of_set):
     if not judged:
         result("p", "pairs: gains, set %d" % number, None, "no pair has an expected advice and two medians")
         return
-    result("p", "pairs: gains, set %d" % number, share(len(inside), len(judged)) >= INSIDE_PCT,
+    result("p", "pairs: gains, set %d" % number, passes(number, share(len(inside), len(judged)) >= INSIDE_PCT),
            "of %d pairs with an expected advice the time saved is in the promised range for %.0f%% (at least %d)%s" % (
                len(judged), share(len(inside), len(judged)), INSIDE_PCT,
                listed("%s (%s: %g, promised %g to %g)" % (r["pair"], r["named"], r["saved_pct"], *r["gain_pct"])
