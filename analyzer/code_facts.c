@@ -23,7 +23,7 @@
 #define ACCESS_STEPS       (UINT64_C(12) << 18)
 #define ACCESS_STEPS_LEAST (UINT64_C(1) << 18)
 #define ACCESS_STEPS_READ \
-	5300 /* that each kernel to be read leaves fewer: reading it takes time, too */
+	5600 /* that each kernel to be read leaves fewer: reading it takes time, too */
 
 static const char no_compiler[] =
 	"the driver compiled this code from PTX, and it could not be compiled "
