@@ -206,6 +206,12 @@ bool advice_is_saturated(const struct advice_case *c)
 	return c->class == CLASS_MEMORY || c->class == CLASS_COMPUTE || c->class == CLASS_BALANCED;
 }
 
+bool advice_is_compute(const struct advice_case *c)
+{
+	return c->class == CLASS_COMPUTE ||
+	       (c->class == CLASS_BALANCED && c->compute_pct > c->memory_pct);
+}
+
 const char *advice_saturation(const struct advice_case *c)
 {
 	const bool is_memory = c->class == CLASS_MEMORY ||
@@ -239,6 +245,14 @@ double advice_l1_rate(const struct advice_case *c)
 	const int bytes = a->l1_bytes_measured > 0 ? a->l1_bytes_measured : a->l1_bytes;
 
 	return bytes > 0 ? bytes : NAN;
+}
+
+const struct metric_op *advice_op(const struct advice_case *c, const char *name)
+{
+	for (size_t i = 0; c->sass && i < c->sass->ops_n; i++)
+		if (!strcmp(c->sass->ops[i].op, name))
+			return &c->sass->ops[i];
+	return NULL;
 }
 
 bool advice_is_kind(const struct metric_site *s, const char *kind)
@@ -410,8 +424,6 @@ void advice_gain_ratio(struct advice_draft *d, double worst, double best)
 /* A unit busy for that share of the time sets it; below the other nobody can tell. */
 #define UNIT_SETS   0.6
 #define UNIT_HIDDEN 0.2
-/* Of what a unit does less at least that much is saved where it sets the time. */
-#define UNIT_SURE   0.75
 
 bool advice_gain_unit(struct advice_draft *d, double before, double after)
 {
@@ -421,7 +433,8 @@ bool advice_gain_unit(struct advice_draft *d, double before, double after)
 	if (!(before > after) || isnan(busy))
 		return false;
 	high = CLOCK_SLACK * (fmin(before, us) - after * fmin(1, 1 / busy)) / us;
-	sure = UNIT_SURE * fmin(1, fmax(0, (busy - UNIT_HIDDEN) / (UNIT_SETS - UNIT_HIDDEN)));
+	sure = ADVICE_UNIT_SURE *
+	       fmin(1, fmax(0, (busy - UNIT_HIDDEN) / (UNIT_SETS - UNIT_HIDDEN)));
 	advice_gain(d, 100 * sure * high / CLOCK_SLACK, 100 * high);
 	return true;
 }

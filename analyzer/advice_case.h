@@ -66,6 +66,8 @@ double advice_bytes_us(const struct advice_case *c, double share, bool is_best);
 
 /* Whether a unit is known to be near its limit. */
 bool advice_is_saturated(const struct advice_case *c);
+/* Whether compute is, alone or more than memory. */
+bool advice_is_compute(const struct advice_case *c);
 /* "memory at 83.2% of its peak": why it is; "" when it is not. */
 const char *advice_saturation(const struct advice_case *c);
 
@@ -94,6 +96,9 @@ double advice_l1_rate(const struct advice_case *c);
 /* Of a bandwidth by data sheet, streams reach about so much. */
 #define ADVICE_REACHED    0.85
 
+/* A unit at so much of its peak leaves no room for what is tempting by other readings. */
+#define ADVICE_NEAR_PEAK_PCT 80.0
+
 /* From so much of the bandwidth by data sheet on there is nothing left to hide: streams reach 75 to 90%. */
 #define ADVICE_NEAR_BANDWIDTH_PCT 75.0
 
@@ -115,6 +120,9 @@ double advice_warps_wanted(const struct advice_case *c);
 double advice_flight(const struct advice_case *c, double *wanted);
 /* Whether a part of such code is for warps of which few are known to come there. */
 bool advice_is_partly_sure(const struct advice_case *c);
+
+/* An operation of the code by its base name, NULL = there is none, or the code is not known. */
+const struct metric_op *advice_op(const struct advice_case *c, const char *name);
 
 /* Whether an access is of a kind of the contract: "load", "store", "shared", "atomic", "branch". */
 bool advice_is_kind(const struct metric_site *s, const char *kind);
@@ -171,6 +179,8 @@ void advice_add_evidence(struct advice_draft *d, const char *text);
 void advice_add_conflict(struct advice_draft *d, const char *text);
 /* Percent of the kernel's time; bounded afterwards. */
 void advice_gain(struct advice_draft *d, double low, double high);
+/* Of what a unit does less at least that much is saved where it sets the time. */
+#define ADVICE_UNIT_SURE 0.75
 /*
  * The same where a unit goes from `before` to `after` us of work: at most what it does less, at least the part of
  * that which is not hidden under what the kernel spends elsewhere. Only with a known time; false without.

@@ -10,23 +10,7 @@
 #include "sass.h"
 #include "stall_path.h"
 
-#define LANES         32.0
-/* A unit at so much of its peak has nothing to gain at this level. */
-#define NEAR_PEAK_PCT 80.0
-
-static bool is_compute(const struct advice_case *c)
-{
-	return c->class == CLASS_COMPUTE ||
-	       (c->class == CLASS_BALANCED && c->compute_pct > c->memory_pct);
-}
-
-static const struct metric_op *op_of(const struct advice_case *c, const char *name)
-{
-	for (size_t i = 0; c->sass && i < c->sass->ops_n; i++)
-		if (!strcmp(c->sass->ops[i].op, name))
-			return &c->sass->ops[i];
-	return NULL;
-}
+#define LANES 32.0
 
 static void say_compute(const struct advice_case *c, struct advice_draft *d)
 {
@@ -49,8 +33,6 @@ static void say_compute(const struct advice_case *c, struct advice_draft *d)
 #define DIVIDED_LEAST   0.3 /* divisions and roots: 0.4 to 0.75 */
 #define DIVIDED_MOST    0.75
 #define DIVIDED_EACH    16u /* operations for each of them, where they are most of it */
-/* At least so much of what the units have less is saved: the kernel may wait for other things. */
-#define FLOATS_SURE     0.75
 /* From so much of the time on the units set it; below the other nobody can tell. */
 #define DOUBLES_SET     0.6
 #define DOUBLES_HIDDEN  0.2
@@ -112,16 +94,16 @@ static void gain_of_floats(const struct advice_case *c, struct advice_draft *d,
 	if (isnan(us) || isnan(now)) {
 		/* The code alone: what else a kernel spends its time on is not known. */
 		d->is_fixed_shared = false;
-		advice_gain_ratio(d,
-				  is_hot ? 1 - FLOATS_SURE * (1 - fmin(1, p->most / p->before)) : 1,
-				  fmin(1, p->least / p->before));
+		advice_gain_ratio(
+			d, is_hot ? 1 - ADVICE_UNIT_SURE * (1 - fmin(1, p->most / p->before)) : 1,
+			fmin(1, p->least / p->before));
 		return;
 	}
 	set = fmin(1, fmax(0, (now / us - DOUBLES_HIDDEN) / (DOUBLES_SET - DOUBLES_HIDDEN)));
 	/* Units that set the time are not busy in all of it: it falls with their work. */
 	base = fmin(now, us) + set * fmax(0, us - now);
 	advice_gain(d,
-		    100 * FLOATS_SURE * set *
+		    100 * ADVICE_UNIT_SURE * set *
 			    fmax(0, fmin(now, us) - advice_unit_us(c, runs_of(c) * p->most)) / us,
 		    100 * fmax(0, base - advice_unit_us(c, runs_of(c) * p->least)) / us);
 }
@@ -535,7 +517,7 @@ static enum advice_outcome stalls(const struct advice_case *c, struct advice_dra
 				      c->class == CLASS_MEMORY
 					      ? "waits for memory"
 					      : "waits for other things (latency-bound)");
-	if (!is_compute(c) || c->compute_pct >= NEAR_PEAK_PCT)
+	if (!advice_is_compute(c) || c->compute_pct >= ADVICE_NEAR_PEAK_PCT)
 		return ADVICE_SILENT;
 	say_compute(c, d);
 	advice_evidence(d, "%lld of %s stalls of %s are higher than anything needs, median %d",
@@ -562,7 +544,7 @@ static enum advice_outcome stalls(const struct advice_case *c, struct advice_dra
 
 enum advice_outcome rule_ffma_stalls(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct metric_op *op = op_of(c, "FFMA");
+	const struct metric_op *op = advice_op(c, "FFMA");
 	const double part = c->sass && c->sass->whole.issued > 0
 				    ? c->sass->whole.fma / c->sass->whole.issued
 				    : 0;
@@ -575,7 +557,7 @@ enum advice_outcome rule_ffma_stalls(const struct advice_case *c, struct advice_
 
 enum advice_outcome rule_imma_stalls(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct metric_op *op = op_of(c, "IMMA");
+	const struct metric_op *op = advice_op(c, "IMMA");
 
 	if (!op || op->reducible <= 0)
 		return ADVICE_SILENT;

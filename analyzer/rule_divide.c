@@ -15,8 +15,6 @@
 /* First values of a reciprocal take three instructions of the unit for special functions, which has 16 lanes. */
 #define SEED_SPECIAL   3.0
 #define SPECIAL_CYCLES 2.0
-/* At least so much of what is issued less is saved. */
-#define SURE           0.75
 /* From so much of the time on issuing sets it; below the other nobody can tell, and nothing is said. */
 #define SETS_PCT       60.0
 #define HIDDEN_PCT     40.0
@@ -121,7 +119,7 @@ enum advice_outcome rule_divisions(const struct advice_case *c, struct advice_dr
 		/* What sets the time is not busy in all of it: the rest falls with its work. */
 		set = fmin(1, (x.busy_pct - HIDDEN_PCT) / (SETS_PCT - HIDDEN_PCT));
 		base = x.busy_pct / 100 + set * (1 - x.busy_pct / 100);
-		advice_gain(d, 100 * SURE * set * base * (1 - x.most / x.before),
+		advice_gain(d, 100 * ADVICE_UNIT_SURE * set * base * (1 - x.most / x.before),
 			    100 * base * (1 - x.least / x.before));
 	}
 	advice_conflict(

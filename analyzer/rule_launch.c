@@ -11,8 +11,6 @@
 
 /* A tail that wastes less is not worth another grid. */
 #define TAIL_WASTE_LEAST_PCT 10.0
-/* A unit at so much of its peak leaves no room for what is tempting by geometry alone. */
-#define NEAR_PEAK_PCT        80.0
 
 /* ------------------------------------------------------------------------------------- grid */
 
@@ -158,7 +156,7 @@ enum advice_outcome rule_tail(const struct advice_case *c, struct advice_draft *
 		return ADVICE_SILENT;
 	text_ratio(waves, o->waves);
 	text_pct(waste, o->tail_waste_pct);
-	if (c->attained_pct >= NEAR_PEAK_PCT)
+	if (c->attained_pct >= ADVICE_NEAR_PEAK_PCT)
 		return advice_against(d, "%s waves would waste %s of the SM time, but %s", waves,
 				      waste, advice_saturation(c));
 	last_wave(o, &least, &most);
@@ -530,7 +528,7 @@ enum advice_outcome rule_above_cliff(const struct advice_case *c, struct advice_
 	if (!s || !s->above_cliff || !c->occupancy || s->to_next_step_bytes <= 0 ||
 	    !(c->blocks > c->sm_count))
 		return ADVICE_SILENT;
-	if (fmax(c->memory_pct, c->compute_pct) >= NEAR_PEAK_PCT)
+	if (fmax(c->memory_pct, c->compute_pct) >= ADVICE_NEAR_PEAK_PCT)
 		return advice_against(d, "one block per SM by shared memory alone, but %s with it",
 				      advice_saturation(c));
 	below = s->smem_per_block_bytes - s->to_next_step_bytes;

@@ -72,7 +72,6 @@ static bool more_registers(const struct advice_case *c)
 /* As advice_gain_unit(): see there. */
 #define LOCAL_SETS   0.6
 #define LOCAL_HIDDEN 0.2
-#define LOCAL_SURE   0.75
 
 /* A word of each lane is side by side; where lanes have other indices each touches a sector of its own, of eight words. */
 static double scattered(const struct advice_case *c)
@@ -119,7 +118,7 @@ static void gain_of_arrays(const struct advice_case *c, struct advice_draft *d,
 	set = fmin(1, fmax(0, (most / us - LOCAL_HIDDEN) / (LOCAL_SETS - LOCAL_HIDDEN)));
 	may_set = fmin(1, fmax(0, (apart / us - LOCAL_HIDDEN) / (LOCAL_SETS - LOCAL_HIDDEN)));
 	/* Where the unit sets the time its latency does too: all but the rest goes at best. */
-	advice_gain(d, 100 * LOCAL_SURE * set * fmax(0, fmin(most, us) - rest) / us,
+	advice_gain(d, 100 * ADVICE_UNIT_SURE * set * fmax(0, fmin(most, us) - rest) / us,
 		    100 * fmax(0, fmin(apart, us) + may_set * fmax(0, us - apart) - rest) / us);
 }
 

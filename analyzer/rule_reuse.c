@@ -9,23 +9,6 @@
 
 #include "load_unit.h"
 
-/* A unit at so much of its peak has nothing to gain at this level. */
-#define NEAR_PEAK_PCT 80.0
-
-static bool is_compute(const struct advice_case *c)
-{
-	return c->class == CLASS_COMPUTE ||
-	       (c->class == CLASS_BALANCED && c->compute_pct > c->memory_pct);
-}
-
-static const struct metric_op *op_of(const struct advice_case *c, const char *name)
-{
-	for (size_t i = 0; c->sass && i < c->sass->ops_n; i++)
-		if (!strcmp(c->sass->ops[i].op, name))
-			return &c->sass->ops[i];
-	return NULL;
-}
-
 /* ------------------------------------------------------------------------------------- matrix instructions */
 
 static bool has_matrix_tile(const struct advice_case *c)
@@ -46,12 +29,12 @@ static void larger_tile_conflict(const struct advice_case *c, struct advice_draf
 
 static enum advice_outcome matrix_reuse(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct metric_op *hmma = op_of(c, "HMMA");
+	const struct metric_op *hmma = advice_op(c, "HMMA");
 	char pct[TEXT_NUMBER], ratio[TEXT_NUMBER];
 
-	if (!is_compute(c))
+	if (!advice_is_compute(c))
 		return ADVICE_SILENT;
-	if (c->compute_pct >= NEAR_PEAK_PCT)
+	if (c->compute_pct >= ADVICE_NEAR_PEAK_PCT)
 		return advice_against(
 			d,
 			"the tensor cores are at %s of their peak: nothing is left at this level",
@@ -247,7 +230,8 @@ static enum advice_outcome register_tile(const struct advice_case *c, struct adv
 	us = advice_unit_us(c, turns_of(c, &u, &t) * t.unit / c->warps);
 	if (100 * us < BUSY_LEAST_PCT * c->us)
 		return ADVICE_SILENT;
-	if (advice_is_saturated(c) && (!is_compute(c) || c->compute_pct >= NEAR_PEAK_PCT))
+	if (advice_is_saturated(c) &&
+	    (!advice_is_compute(c) || c->compute_pct >= ADVICE_NEAR_PEAK_PCT))
 		return advice_against(d, "%u %s for %.0f loads in a turn, but %s", x->n,
 				      text_plural(x->n, x->one, x->many), t.loads,
 				      advice_saturation(c));
@@ -475,7 +459,7 @@ static enum advice_outcome read_passes(const struct advice_case *c, struct advic
 	if (!(1 - left >= AGAIN_LEAST))
 		return ADVICE_SILENT;
 	if (advice_is_saturated(c) &&
-	    (c->compute_pct >= NEAR_PEAK_PCT || c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
+	    (c->compute_pct >= ADVICE_NEAR_PEAK_PCT || c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
 		return advice_against(d, "%u %s what was read before, but %s", p->n,
 				      text_plural(p->n, "load reads", "loads read"),
 				      advice_saturation(c));
@@ -577,7 +561,7 @@ static enum advice_outcome read_each_turn(const struct advice_case *c, struct ad
 	if (!(partitions > 0) || !(worst < before) || 100 * us < BUSY_LEAST_PCT * c->us)
 		return ADVICE_SILENT;
 	if (advice_is_saturated(c) &&
-	    (c->compute_pct >= NEAR_PEAK_PCT || c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
+	    (c->compute_pct >= ADVICE_NEAR_PEAK_PCT || c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT))
 		return advice_against(d, "%u %s the same in each turn of the loop around, but %s",
 				      x->n, text_plural(x->n, "load reads", "loads read"),
 				      advice_saturation(c));
@@ -775,7 +759,6 @@ static enum advice_outcome read_neighbours(const struct advice_case *c, struct a
 /* Issuing sets the time from so much on; below the other it is hidden. At least so much of what falls away is saved. */
 #define ISSUE_SETS_PCT   60.0
 #define ISSUE_HIDDEN_PCT 40.0
-#define TABLE_SURE       0.75
 /* Of what is issued: less is no matter. */
 #define TABLE_LEAST      0.2
 
@@ -858,7 +841,7 @@ static enum advice_outcome read_table(const struct advice_case *c, struct advice
 	set = fmin(1, (c->issue_pct - ISSUE_HIDDEN_PCT) / (ISSUE_SETS_PCT - ISSUE_HIDDEN_PCT));
 	base = c->issue_pct / 100 + set * (1 - c->issue_pct / 100);
 	/* the bytes of the problem stay */
-	advice_gain_ratio(d, 1 - TABLE_SURE * set * base * (1 - left),
+	advice_gain_ratio(d, 1 - ADVICE_UNIT_SURE * set * base * (1 - left),
 			  fmax(1 - base * (1 - left),
 			       isnan(c->memory_pct) ? 0 : c->memory_pct / 100 / STREAM_BEST));
 	advice_conflict(d, "fewer blocks with more work wait longer for their slowest warp");

@@ -11,8 +11,6 @@
 #define LANES       32.0
 /* A compensated sum takes so many operations in float for each in double. */
 #define COMPENSATED 4.0
-/* At least so much of what the units have less is saved. */
-#define SURE        0.75
 /* From so much of the time on the units set it; below the other they are hidden, and nothing is said. */
 #define SETS        0.6
 #define HIDDEN      0.4
@@ -77,7 +75,7 @@ enum advice_outcome advice_double_sum(const struct advice_case *c, struct advice
 			text_real(rest, s.least));
 	set = fmin(1, (busy - HIDDEN) / (SETS - HIDDEN));
 	base = busy + set * (1 - busy);
-	advice_gain_ratio(d, 1 - SURE * set * base * (1 - s.most / s.before),
+	advice_gain_ratio(d, 1 - ADVICE_UNIT_SURE * set * base * (1 - s.most / s.before),
 			  1 - base * (1 - s.least / s.before));
 	advice_conflict(
 		d,
