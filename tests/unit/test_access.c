@@ -197,6 +197,52 @@ static void what_a_launch_wastes(void **state)
 	free(data);
 }
 
+/* What a guard may keep from being executed keeps no pipe busy for certain. */
+static void what_surely_keeps_a_pipe_busy(void **state)
+{
+	uint8_t params[20] = {0}, known[20];
+
+	(void)state;
+	memset(known, 0xff, sizeof(known));
+	for (const char *const *arch = archs; *arch; arch++) {
+		char path[96];
+		size_t bytes;
+		uint8_t *data;
+		struct cubin c;
+
+		snprintf(path, sizeof(path), "tests/golden/access/access.sm_%s.cubin", *arch);
+		data = load_file(path, &bytes);
+		assert_int_equal(cubin_open(&c, buf_of(data, bytes), NULL), 0);
+		for (int is_guarded = 0; is_guarded < 2; is_guarded++) {
+			struct arena *arena = arena_new();
+			const struct kernel_access_launch x = {
+				.cubin = &c,
+				.function =
+					find(&c, is_guarded ? "powers_perhaps" : "powers_always"),
+				.grid = {64, 1, 1},
+				.block = {32, 1, 1},
+				.cluster = {1, 1, 1},
+				.params = params,
+				.known = known,
+				.params_n = sizeof(params),
+			};
+			const struct metric_access *m = read_one(&x, arena);
+
+			assert_non_null(m);
+			assert_non_null(m->pipe);
+			if ((strcmp(m->pipe, "XU") == 0) == is_guarded)
+				fail_msg("%s: %s", path, m->pipe);
+			/* 64 warps, 64 powers, on any chip at most 8 lanes in a clock of a scheduler */
+			if (!is_guarded)
+				assert_true(m->pipe_cycles >= 4 * 64 * 64);
+			assert_true(m->warp_instructions.value >= 64 * 64);
+			arena_free(arena);
+		}
+		cubin_close(&c);
+		free(data);
+	}
+}
+
 /* Two halves of a sector, if the buffer begins with one. */
 static void where_a_buffer_begins_counts(void **state)
 {
@@ -270,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_neighbours_use),
 		cmocka_unit_test(what_a_launch_wastes),
+		cmocka_unit_test(what_surely_keeps_a_pipe_busy),
 		cmocka_unit_test(where_a_buffer_begins_counts),
 		cmocka_unit_test(what_samples_say_of_all),
 	};

@@ -121,3 +121,31 @@ extern "C" __global__ void rooted(float *out, const float *in, int n)
 	for (int i = 0; i < 100; i++)
 		out[AT * 100 + i] = sqrtf(fabsf(in[AT * 100 + i]));
 }
+
+/* Powers of two, each under a guard that a value read decides, or not. */
+template <bool IS_GUARDED> __device__ void powers(float *out, const float *in)
+{
+	float x = in[AT];
+	const int bits = __float_as_int(in[AT + 65536]);
+
+#pragma unroll
+	for (int i = 0; i < 64; i++)
+		if (IS_GUARDED)
+			asm volatile(
+				"{ .reg .pred p; setp.gt.s32 p, %1, 7; @p ex2.approx.ftz.f32 %0, %0; }"
+				: "+f"(x)
+				: "r"(bits));
+		else
+			asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
+	out[AT] = x;
+}
+
+extern "C" __global__ void powers_perhaps(float *out, const float *in, int n)
+{
+	powers<true>(out, in);
+}
+
+extern "C" __global__ void powers_always(float *out, const float *in, int n)
+{
+	powers<false>(out, in);
+}
