@@ -327,6 +327,25 @@ static void less_smem(const struct advice_case *c, struct advice_draft *d, int w
 		"the smaller tile loads more than the warps bring: raise the work per warp instead");
 }
 
+/* What limits the blocks of an SM, where that is registers or shared memory. */
+static const char *limit_of(const struct advice_case *c, struct advice_draft *d)
+{
+	const struct occupancy *o = c->occupancy;
+
+	return advice_text(d, "%s limit it to %d %s",
+			   o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
+			   o->blocks_per_sm, advice_plural(o->blocks_per_sm, "block", "blocks"));
+}
+
+/* What to do about that limit for so many warps on an SM. */
+static void room_for(const struct advice_case *c, struct advice_draft *d, int warps)
+{
+	if (c->occupancy->limiter == LIMIT_SMEM)
+		less_smem(c, d, warps);
+	else
+		fewer_registers(c, d, warps);
+}
+
 /*
  * Memory counts as saturated from 60% on, and streams reach 75% or more. Between the two it lacks warps where those that
  * there are have fewer bytes in flight than bandwidth x latency, or do not load all of the time, as those that go
@@ -395,9 +414,7 @@ static enum advice_outcome warps_for_bytes(const struct advice_case *c, struct a
 	const double ratio = (double)o->warps_per_sm / warps;
 	char pct[TEXT_NUMBER];
 
-	advice_evidence(d, "%d warps per SM, and %s limit it to %d %s", o->warps_per_sm,
-			o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
-			o->blocks_per_sm, advice_plural(o->blocks_per_sm, "block", "blocks"));
+	advice_evidence(d, "%d warps per SM, and %s", o->warps_per_sm, limit_of(c, d));
 	advice_evidence(
 		d,
 		"the code streams: its loads wait for nothing but their turn, and from %.0f warps on bytes enough are in flight for DRAM",
@@ -407,10 +424,7 @@ static enum advice_outcome warps_for_bytes(const struct advice_case *c, struct a
 				text_pct(pct, c->memory_pct), ADVICE_NEAR_BANDWIDTH_PCT);
 	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
 	advice_gain_ratio(d, 1 - WARPS_SURE * (1 - ratio), ratio);
-	if (o->limiter == LIMIT_SMEM)
-		less_smem(c, d, warps);
-	else
-		fewer_registers(c, d, warps);
+	room_for(c, d, warps);
 	return ADVICE_GIVEN;
 }
 
@@ -444,9 +458,7 @@ static enum advice_outcome warps_for_loads(const struct advice_case *c, struct a
 	double wanted;
 	char has[TEXT_NUMBER], wants[TEXT_NUMBER], pct[TEXT_NUMBER];
 
-	advice_evidence(d, "%d warps per SM, and %s limit it to %d %s", o->warps_per_sm,
-			o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
-			o->blocks_per_sm, advice_plural(o->blocks_per_sm, "block", "blocks"));
+	advice_evidence(d, "%d warps per SM, and %s", o->warps_per_sm, limit_of(c, d));
 	advice_evidence(
 		d,
 		"between two waits they load %s at most, and DRAM delivers %s in a latency of %.0f cycles",
@@ -457,10 +469,7 @@ static enum advice_outcome warps_for_loads(const struct advice_case *c, struct a
 		advice_evidence(d, "memory at %s of its peak", text_pct(pct, c->memory_pct));
 	advice_stalls(d, advice_stall(c, long_scoreboard), "long scoreboard");
 	advice_gain_ratio(d, 1 - WARPS_LEAST * (1 - best), best);
-	if (o->limiter == LIMIT_SMEM)
-		less_smem(c, d, warps);
-	else
-		fewer_registers(c, d, warps);
+	room_for(c, d, warps);
 	return ADVICE_GIVEN;
 }
 
@@ -497,9 +506,7 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 	advice_evidence(d, "%d warps per SM, from %d on latency counts as hidden%s",
 			o->warps_per_sm, o->enough_warps_at,
 			o->enough_is_published ? "" : " (a rule of thumb)");
-	advice_evidence(d, "%s limit it to %d %s per SM",
-			o->limiter == LIMIT_SMEM ? "bytes of shared memory" : "registers",
-			o->blocks_per_sm, advice_plural(o->blocks_per_sm, "block", "blocks"));
+	advice_evidence(d, "%s per SM", limit_of(c, d));
 	if (lacks)
 		advice_evidence(d, "memory at %s of its peak, where streams reach %.0f%% or more",
 				text_pct(pct, c->memory_pct), ADVICE_NEAR_BANDWIDTH_PCT);
@@ -510,10 +517,7 @@ enum advice_outcome rule_raise_occupancy(const struct advice_case *c, struct adv
 			c->hot->issue_cycles, ADVICE_L2_LEAST);
 	/* Latency-bound throughput grows with the warps, until they are enough. */
 	advice_gain_ratio(d, (1 + ratio) / 2, ratio);
-	if (o->limiter == LIMIT_SMEM)
-		less_smem(c, d, o->enough_warps_at);
-	else
-		fewer_registers(c, d, o->enough_warps_at);
+	room_for(c, d, o->enough_warps_at);
 	return ADVICE_GIVEN;
 }
 
