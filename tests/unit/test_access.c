@@ -85,19 +85,27 @@ static const struct cubin_function *find(const struct cubin *c, const char *name
 	return NULL;
 }
 
-/* What kernel_access_read() makes of a launch, whose function is read here. */
-static const struct metric_access *read_one(const struct kernel_access_launch *l,
-					    struct arena *arena)
+/* Of a launch of 64 warps, each a block; `params_n` bytes of parameters, and which bits of them are known. */
+static const struct metric_access *read_one(const struct cubin *c, const char *kernel,
+					    const uint8_t *params, const uint8_t *known,
+					    size_t params_n, struct arena *arena)
 {
-	struct kernel_access_launch x = *l;
-	const struct metric_access *m;
 	struct kernel_view view;
+	struct kernel_access_launch x = {.cubin = c,
+					 .function = find(c, kernel),
+					 .view = &view,
+					 .grid = {64, 1, 1},
+					 .block = {32, 1, 1},
+					 .cluster = {1, 1, 1},
+					 .params = params,
+					 .known = known,
+					 .params_n = params_n};
+	const struct metric_access *m;
 	struct err e = {0};
 
 	assert_non_null(x.function);
-	if (kernel_view_open(&view, (int)x.cubin->sm, x.function, &e) != 0)
+	if (kernel_view_open(&view, (int)c->sm, x.function, &e) != 0)
 		fail_msg("%s", e.text);
-	x.view = &view;
 	m = kernel_access_read(&x, arena, NULL);
 	kernel_view_close(&view);
 	return m;
@@ -127,15 +135,8 @@ static void what_neighbours_use(void **state)
 			fail_msg("%s: %s", path, e.text);
 		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 			struct arena *arena = arena_new();
-			const struct kernel_access_launch x = {.cubin = &c,
-							       .function = find(&c, rows[i].kernel),
-							       .grid = {64, 1, 1},
-							       .block = {32, 1, 1},
-							       .cluster = {1, 1, 1},
-							       .params = params,
-							       .known = known,
-							       .params_n = sizeof(params)};
-			const struct metric_access *m = read_one(&x, arena);
+			const struct metric_access *m =
+				read_one(&c, rows[i].kernel, params, known, sizeof(params), arena);
 			unsigned found = 0;
 
 			assert_non_null(m);
@@ -172,17 +173,8 @@ static void what_a_launch_wastes(void **state)
 	assert_int_equal(cubin_open(&c, buf_of(data, bytes), NULL), 0);
 	for (size_t i = 0; i < 2; i++) {
 		struct arena *arena = arena_new();
-		const struct kernel_access_launch x = {
-			.cubin = &c,
-			.function = find(&c, launches[i].kernel),
-			.grid = {64, 1, 1},
-			.block = {32, 1, 1},
-			.cluster = {1, 1, 1},
-			.params = params,
-			.known = known,
-			.params_n = sizeof(params),
-		};
-		const struct metric_access *m = read_one(&x, arena);
+		const struct metric_access *m =
+			read_one(&c, launches[i].kernel, params, known, sizeof(params), arena);
 
 		assert_non_null(m);
 		assert_int_equal(m->wasted_sectors.label, QUANTITY_DERIVED);
@@ -215,18 +207,9 @@ static void what_surely_keeps_a_pipe_busy(void **state)
 		assert_int_equal(cubin_open(&c, buf_of(data, bytes), NULL), 0);
 		for (int is_guarded = 0; is_guarded < 2; is_guarded++) {
 			struct arena *arena = arena_new();
-			const struct kernel_access_launch x = {
-				.cubin = &c,
-				.function =
-					find(&c, is_guarded ? "powers_perhaps" : "powers_always"),
-				.grid = {64, 1, 1},
-				.block = {32, 1, 1},
-				.cluster = {1, 1, 1},
-				.params = params,
-				.known = known,
-				.params_n = sizeof(params),
-			};
-			const struct metric_access *m = read_one(&x, arena);
+			const struct metric_access *m =
+				read_one(&c, is_guarded ? "powers_perhaps" : "powers_always",
+					 params, known, sizeof(params), arena);
 
 			assert_non_null(m);
 			assert_non_null(m->pipe);
@@ -250,14 +233,11 @@ static void where_a_buffer_begins_counts(void **state)
 	uint8_t *data = load_file("tests/golden/access/access.sm_90.cubin", &bytes);
 	struct arena *arena = arena_new();
 	struct cubin c;
-	struct kernel_access_launch x = {
-		.cubin = &c, .grid = {64, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
 	const struct metric_access *m;
 
 	(void)state;
 	assert_int_equal(cubin_open(&c, buf_of(data, bytes), NULL), 0);
-	x.function = find(&c, "both_halves");
-	m = read_one(&x, arena);
+	m = read_one(&c, "both_halves", NULL, NULL, 0, arena);
 	assert_non_null(m);
 	assert_int_equal(m->sites_n, 4);
 	for (size_t i = 0; i < m->sites_n; i++) {

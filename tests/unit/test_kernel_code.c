@@ -6,61 +6,8 @@
 
 #include <string.h>
 
-#include "arena.h"
-#include "golden/tool.h"
-#include "kernel_code.h"
-#include "kernel_view.h"
+#include "code_fixture.h"
 #include "sass_work.h"
-
-static struct arena *arena;
-static const char *wanted;
-static const struct metric_sass *found;
-
-static int set_up(void **state)
-{
-	(void)state;
-	arena = arena_new();
-	return arena ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
-
-static const struct metric_sass *code_of(int sm, const struct cubin_function *f, struct err *e)
-{
-	const struct metric_sass *s;
-	struct kernel_view v;
-
-	if (kernel_view_open(&v, sm, f, e) != 0)
-		return NULL;
-	s = kernel_code_read(&v, arena, e);
-	kernel_view_close(&v);
-	return s;
-}
-
-static bool visit(const struct image *image, const struct cubin *c)
-{
-	struct err e;
-
-	(void)image;
-	for (size_t i = 0; i < c->functions_n; i++)
-		if (strstr(c->functions[i].name, wanted))
-			found = code_of((int)c->sm, &c->functions[i], &e);
-	return true;
-}
-
-static const struct metric_sass *of(const char *path, const char *kernel)
-{
-	wanted = kernel;
-	found = NULL;
-	assert_int_equal(tool_each_cubin(path, visit), 0);
-	assert_non_null(found);
-	return found;
-}
 
 static uint32_t count(const struct metric_sass *s, const char *op)
 {
@@ -72,19 +19,20 @@ static uint32_t count(const struct metric_sass *s, const char *op)
 
 static void types_of_products(void **state)
 {
-	const struct metric_sass *s = of("tests/golden/cubin/gemm_good.sm_80.cubin", "gemm_good");
+	const struct metric_sass *s =
+		code_in("tests/golden/cubin/gemm_good.sm_80.cubin", "gemm_good");
 
 	(void)state;
 	assert_true(s->has_products);
 	assert_int_equal(s->product_type, SASS_TYPE_F16);
 	assert_int_equal(s->product_sums, SASS_TYPE_F32);
 	assert_int_equal(count(s, "HMMA"), 80);
-	s = of("tests/golden/tile/published.sm_80.cubin", "imma_8");
+	s = code_in("tests/golden/tile/published.sm_80.cubin", "imma_8");
 	assert_true(s->has_products);
 	assert_int_equal(s->product_type, SASS_TYPE_S8);
 	assert_int_equal(s->product_sums, SASS_TYPE_S32);
-	s = of("tests/golden/cubin/gemm_bad.sm_90.cubin",
-	       "gemm_bad"); /* halves are made floats first */
+	s = code_in("tests/golden/cubin/gemm_bad.sm_90.cubin",
+		    "gemm_bad"); /* halves are made floats first */
 	assert_true(count(s, "HADD2") > 0 && count(s, "HFMA2") > 0 && !s->has_halves);
 	assert_false(s->has_products);
 	assert_int_equal(s->product_type, SASS_UNKNOWN);
@@ -130,7 +78,8 @@ static void products_that_differ(void **state)
 /* The most frequent first, and all of them together are the instructions. */
 static void operations(void **state)
 {
-	const struct metric_sass *s = of("tests/golden/cubin/gemm_bad.sm_90.cubin", "gemm_bad");
+	const struct metric_sass *s =
+		code_in("tests/golden/cubin/gemm_bad.sm_90.cubin", "gemm_bad");
 	uint32_t sum = 0;
 
 	(void)state;

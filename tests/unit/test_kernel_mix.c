@@ -6,64 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena.h"
-#include "golden/tool.h"
-#include "kernel_code.h"
-#include "kernel_view.h"
+#include "code_fixture.h"
 
-static struct arena *arena;
-static const char *wanted;
-static const struct metric_sass *found;
 static const int sms[] = {80, 86, 89, 90, 100, 120};
 #define SMS (sizeof(sms) / sizeof(*sms))
-
-static int set_up(void **state)
-{
-	(void)state;
-	arena = arena_new();
-	return arena ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
-
-static const struct metric_sass *code_of(int sm, const struct cubin_function *f, struct err *e)
-{
-	const struct metric_sass *s;
-	struct kernel_view v;
-
-	if (kernel_view_open(&v, sm, f, e) != 0)
-		return NULL;
-	s = kernel_code_read(&v, arena, e);
-	kernel_view_close(&v);
-	return s;
-}
-
-static bool visit(const struct image *image, const struct cubin *c)
-{
-	struct err e;
-
-	(void)image;
-	for (size_t i = 0; i < c->functions_n; i++)
-		if (strstr(c->functions[i].name, wanted))
-			found = code_of((int)c->sm, &c->functions[i], &e);
-	return true;
-}
 
 static const struct metric_sass *in(const char *file, const char *function, int sm)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "tests/golden/%s.sm_%d.cubin", file, sm);
-	wanted = function;
-	found = NULL;
-	assert_int_equal(tool_each_cubin(path, visit), 0);
-	assert_non_null(found);
-	return found;
+	return code_in(path, function);
 }
 
 static const struct metric_sass *of(const char *sample, int sm)
