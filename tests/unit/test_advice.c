@@ -363,6 +363,7 @@ static void test_loads_of_a_few_are_not_in_flight_for_all(void **state)
 	a = given(&m, ADVICE_RAISE_OCCUPANCY);
 	assert_non_null(a);
 	assert_true(any_has(a->evidence, a->evidence_n, "from 58 warps on"));
+	assert_true(any_has(a->evidence, a->evidence_n, "registers limit it to"));
 	assert_non_null(strstr(a->change, "32 registers (72 now)"));
 	assert_true(a->gain_low_pct >= 50 && a->gain_high_pct <= 75);
 	assert_null(against(&m, ADVICE_RAISE_OCCUPANCY));
@@ -671,6 +672,8 @@ static void test_occupancy_is_no_score(void **state)
 	build(&m);
 	a = given(&m, ADVICE_RAISE_OCCUPANCY);
 	assert_non_null(a);
+	assert_true(
+		any_has(a->evidence, a->evidence_n, "bytes of shared memory limit it to 1 block"));
 	assert_non_null(strstr(a->change, "115,712 bytes"));
 	assert_true(any_has(a->conflicts, a->conflicts_n, "115,712 in place of 122,880"));
 	/* memory-bound, but far from what streams reach, by tiles that are loaded, then used */
