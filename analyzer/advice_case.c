@@ -368,6 +368,14 @@ const char *advice_text(struct advice_draft *d, const char *format, ...)
 	return text ? text : "";
 }
 
+const char *advice_site(struct advice_draft *d, const struct metric_site *s)
+{
+	const unsigned long long at = s->offset;
+
+	return s->line ? advice_text(d, "%s at 0x%llx (%s)", s->op, at, s->line)
+		       : advice_text(d, "%s at 0x%llx", s->op, at);
+}
+
 const char *advice_room(struct advice_draft *d, int blocks)
 {
 	const struct occupancy *o = d->c->occupancy;

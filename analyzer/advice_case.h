@@ -161,6 +161,8 @@ const char *advice_text(struct advice_draft *d, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* What an SM has room for after a change: "2 blocks and 16 warps per SM (64 now)". */
 const char *advice_room(struct advice_draft *d, int blocks);
+/* Where an access stands: "LDG.E at 0x80 (saxpy.cu:12)"; the line only where it is known. */
+const char *advice_site(struct advice_draft *d, const struct metric_site *s);
 /* A reading that speaks for the item. At least two make one. */
 #define advice_evidence(d, ...) advice_add_evidence(d, advice_text(d, __VA_ARGS__))
 /* What the change costs elsewhere, worked out. */

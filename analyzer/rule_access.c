@@ -57,9 +57,8 @@ static void say_worst(struct advice_draft *d, const struct metric_site *s, const
 {
 	char each[TEXT_NUMBER], excess[TEXT_NUMBER];
 
-	advice_evidence(d, "%s at 0x%llx%s%s%s: %s %s a request, %s more than needed%s%s", s->op,
-			(unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
-			s->line ? ")" : "", text_ratio(each, s->sectors_per_request.value), what,
+	advice_evidence(d, "%s: %s %s a request, %s more than needed%s%s", advice_site(d, s),
+			text_ratio(each, s->sectors_per_request.value), what,
 			text_ratio(excess, s->excess.value), s->pattern ? ", " : "",
 			s->pattern ? s->pattern : "");
 }

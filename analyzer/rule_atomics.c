@@ -41,14 +41,15 @@ static double proved(const struct metric_site *s)
 	return !quantity_known(q) ? 0 : isnan(q->low) ? q->value : q->low;
 }
 
-/* The atomic of all warps on one address that is done most often, NULL = none. */
-static const struct metric_site *contended(const struct advice_case *c)
+/* The atomic that is done most often, or of those of all warps on one address; NULL = none. */
+static const struct metric_site *most_done(const struct advice_case *c, bool is_everywhere)
 {
 	const struct metric_access *a = c->k->access;
 	const struct metric_site *most = NULL;
 
 	for (size_t i = 0; a && i < a->sites_all; i++)
-		if (advice_is_kind(&a->sites[i], "atomic") && a->sites[i].is_everywhere &&
+		if (advice_is_kind(&a->sites[i], "atomic") &&
+		    (a->sites[i].is_everywhere || !is_everywhere) &&
 		    proved(&a->sites[i]) > (most ? proved(most) : 0))
 			most = &a->sites[i];
 	return most;
@@ -81,9 +82,7 @@ static enum advice_outcome one_address(const struct advice_case *c, struct advic
 	if (requests < 2 * c->blocks)
 		return ADVICE_SILENT;
 	after = c->blocks / c->clock_mhz;
-	advice_evidence(d, "%s at 0x%llx%s%s%s: all warps of the launch on one address", s->op,
-			(unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
-			s->line ? ")" : "");
+	advice_evidence(d, "%s: all warps of the launch on one address", advice_site(d, s));
 	advice_evidence(d, "%s requests, %s for each block%s", text_count(n, (uint64_t)requests),
 			text_ratio(each, requests / c->blocks),
 			lanes > 1 ? advice_text(d, ", of %.0f lanes: one after another", lanes)
@@ -160,12 +159,8 @@ static enum advice_outcome few_addresses(const struct advice_case *c, struct adv
 	const struct metric_access *a = c->k->access;
 	double lanes, spread, others, shared;
 	char n[TEXT_NUMBER], us[TEXT_NUMBER], rest[TEXT_NUMBER], all[TEXT_NUMBER];
-	const struct metric_site *site = NULL;
+	const struct metric_site *site = most_done(c, false);
 
-	for (size_t i = 0; a && i < a->sites_all; i++)
-		if (advice_is_kind(&a->sites[i], "atomic") &&
-		    proved(&a->sites[i]) > (site ? proved(site) : 0))
-			site = &a->sites[i];
 	if (!site || !c->sass || isnan(c->us) || !quantity_known(&a->atomics))
 		return ADVICE_SILENT;
 	lanes = a->atomics.value;
@@ -175,9 +170,7 @@ static enum advice_outcome few_addresses(const struct advice_case *c, struct adv
 	    !(c->us > ATOMIC_SUM * (spread + others)))
 		return ADVICE_SILENT;
 	shared = advice_unit_us(c, lanes / LANES / c->warps);
-	advice_evidence(d, "%s at 0x%llx%s%s%s: %s operations%s%s", site->op,
-			(unsigned long long)site->offset, site->line ? " (" : "",
-			site->line ? site->line : "", site->line ? ")" : "",
+	advice_evidence(d, "%s: %s operations%s%s", advice_site(d, site),
 			text_count(n, (uint64_t)lanes), site->pattern ? ", of a warp at " : "",
 			site->pattern ? site->pattern
 			: !quantity_known(&site->sectors_per_request)
@@ -202,7 +195,7 @@ static enum advice_outcome few_addresses(const struct advice_case *c, struct adv
 
 enum advice_outcome rule_atomics(const struct advice_case *c, struct advice_draft *d)
 {
-	const struct metric_site *s = contended(c);
+	const struct metric_site *s = most_done(c, true);
 
 	if (isnan(c->warps) || !c->occupancy || c->occupancy->warps_per_block < 2)
 		return ADVICE_SILENT;

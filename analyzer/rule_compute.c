@@ -693,9 +693,8 @@ static void say_parting(struct advice_draft *d, const struct parting *p)
 	const struct metric_site *s = p->site;
 	char pct[TEXT_NUMBER];
 
-	advice_evidence(d, "%s at 0x%llx%s%s%s parts the lanes of a warp: %.0f of %.0f take it",
-			s->op, (unsigned long long)s->offset, s->line ? " (" : "",
-			s->line ? s->line : "", s->line ? ")" : "", s->lanes, LANES);
+	advice_evidence(d, "%s parts the lanes of a warp: %.0f of %.0f take it", advice_site(d, s),
+			s->lanes, LANES);
 	advice_evidence(
 		d, "its sides have %.0f and %.0f instructions, together %s of what a warp issues",
 		s->excess.value, s->excess.high, text_pct(pct, 100 * p->sides));

@@ -434,10 +434,8 @@ static void say_passes(struct advice_draft *d, const struct passes *p)
 	const struct metric_site *s = p->site;
 
 	advice_evidence(
-		d,
-		"%s at 0x%llx%s%s%s reads what the load at 0x%llx has read: the same addresses in every turn",
-		s->op, (unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
-		s->line ? ")" : "", (unsigned long long)s->first);
+		d, "%s reads what the load at 0x%llx has read: the same addresses in every turn",
+		advice_site(d, s), (unsigned long long)s->first);
 	if (isnan(p->all))
 		advice_evidence(d, "%u of %u loads and stores read again", p->n, p->accesses);
 	else
@@ -527,13 +525,11 @@ static void say_each_turn(const struct advice_case *c, struct advice_draft *d,
 	for (size_t i = 0; i < c->sass->loops_n; i++)
 		if (c->sass->loops[i].start == s->around && !c->sass->loops[i].is_innermost)
 			trips = c->sass->loops[i].trips;
-	advice_evidence(
-		d,
-		"%s at 0x%llx%s%s%s reads the same in each turn of the loop at 0x%llx around it%s",
-		s->op, (unsigned long long)s->offset, s->line ? " (" : "", s->line ? s->line : "",
-		s->line ? ")" : "", (unsigned long long)s->around,
-		trips ? advice_text(d, ", of which there are %llu", (unsigned long long)trips)
-		      : "");
+	advice_evidence(d, "%s reads the same in each turn of the loop at 0x%llx around it%s",
+			advice_site(d, s), (unsigned long long)s->around,
+			trips ? advice_text(d, ", of which there are %llu",
+					    (unsigned long long)trips)
+			      : "");
 }
 
 static enum advice_outcome read_each_turn(const struct advice_case *c, struct advice_draft *d,
@@ -830,12 +826,9 @@ static enum advice_outcome read_table(const struct advice_case *c, struct advice
 	if (c->memory_pct >= ADVICE_NEAR_BANDWIDTH_PCT)
 		return advice_against(d, "all blocks load the same table, but %s",
 				      advice_saturation(c));
-	advice_evidence(
-		d,
-		"%s at 0x%llx%s%s%s: all %.0f blocks load the same %s into shared memory, in %.1f waves",
-		f->site->op, (unsigned long long)f->site->offset, f->site->line ? " (" : "",
-		f->site->line ? f->site->line : "", f->site->line ? ")" : "", c->blocks,
-		text_bytes(bytes, (int64_t)f->bytes), waves);
+	advice_evidence(d, "%s: all %.0f blocks load the same %s into shared memory, in %.1f waves",
+			advice_site(d, f->site), c->blocks, text_bytes(bytes, (int64_t)f->bytes),
+			waves);
 	advice_evidence(d, "that loop is %s of what a warp issues", text_pct(pct, 100 * f->share));
 	advice_evidence(d, "to issue takes %s of the time", text_pct(pct, c->issue_pct));
 	set = fmin(1, (c->issue_pct - ISSUE_HIDDEN_PCT) / (ISSUE_SETS_PCT - ISSUE_HIDDEN_PCT));
